@@ -1,0 +1,46 @@
+# Compiler and linker options that hold for all of our own code.
+add_library(berth_options INTERFACE)
+target_compile_options(berth_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
+  -ffp-contract=off -fstack-protector-strong)
+target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+# Checks on containers stay on in every build: a crash with a message beats silent damage.
+target_compile_definitions(berth_options INTERFACE _GLIBCXX_ASSERTIONS)
+target_link_options(berth_options INTERFACE -Wl,-z,relro,-z,now)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports these inside inlined library code where nothing is wrong.
+  target_compile_options(berth_options INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-dangling-pointer)
+endif()
+
+if(BERTH_SANITIZE STREQUAL "address")
+  target_compile_options(berth_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -fno-sanitize=null,alignment,object-size,vptr)
+  target_link_options(berth_options INTERFACE -fsanitize=address,undefined)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(berth_options INTERFACE -fno-var-tracking)
+  endif()
+elseif(BERTH_SANITIZE STREQUAL "thread")
+  target_compile_options(berth_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
+  target_link_options(berth_options INTERFACE -fsanitize=thread)
+else()
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_definitions(berth_options INTERFACE _FORTIFY_SOURCE=2)
+  endif()
+endif()
+if(BERTH_FUZZERS)
+  target_compile_options(berth_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+find_program(BERTH_CCACHE ccache)
+if(BERTH_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${BERTH_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options(-Xclang -fno-pch-timestamp)
+  else()
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()
+find_program(BERTH_MOLD mold)
+if(BERTH_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,1 @@
+// Precompiled headers need one translation unit to hang on.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known about a message (a JSON object of a fixed type): the one table behind strategic
+// merge, strict field checks, pruning, protobuf transcoding and server-side apply. Built-in kinds
+// come from generated tables (kube/schema), custom ones from their CRD.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace berth::json {
+
+enum class FieldType : std::uint8_t {
+  kString,
+  kBytes,
+  kBool,
+  kInteger,
+  kNumber,
+  kMessage,  // another table: `message`
+  kAny,      // anything (RawExtension, JSON schema values)
+  kQuantity,
+  kIntOrString,
+  kTime,
+  kMicroTime,
+  kDuration,
+  kFieldsV1,
+};
+
+enum class Shape : std::uint8_t {
+  kSingle,
+  kList,
+  kMap
+};  // map: string keys, values of the field's type
+
+enum class ListType : std::uint8_t { kUnstated, kAtomic, kSet, kMap };
+
+struct Message;
+
+struct Field {
+  std::string_view name;  // JSON name
+  FieldType type = FieldType::kAny;
+  Shape shape = Shape::kSingle;
+  std::uint16_t number = 0;  // protobuf number; 0 when there is none
+  bool omit_empty = false;
+  bool patch_merge = false;         // patchStrategy contains "merge"
+  bool patch_retain_keys = false;   // patchStrategy contains "retainKeys"
+  bool patch_replace = false;       // patchStrategy contains "replace"
+  std::string_view merge_key = {};  // patchMergeKey
+  ListType list_type = ListType::kUnstated;
+  std::string_view list_map_keys = {};  // comma-separated
+  const Message* message = nullptr;     // for kMessage
+};
+
+struct Message {
+  std::string_view name;          // "io.k8s.api.core.v1.PodSpec"
+  std::span<const Field> fields;  // sorted by name
+  const Field* find(std::string_view json_name) const;
+};
+
+}  // namespace berth::json

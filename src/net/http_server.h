@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// An HTTP/1.1 server: keep-alive, chunked streaming with back-pressure, gzip on request, TLS with
+// optional client certificates, limits on everything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "net/http.h"
+#include "net/tls.h"
+
+namespace berth::net {
+
+// The answer to one request; exactly one of send() and begin() is called. Movable, usable from any
+// thread. Dropped unanswered, the peer gets a 500.
+class HttpReply {
+ public:
+  class Impl {
+   public:
+    virtual ~Impl() = default;
+    virtual void send(HttpResponse) = 0;
+    virtual void begin(int status, Headers) = 0;
+    virtual void write(std::string, Done<Ok>) = 0;
+    virtual void end() = 0;
+    virtual bool gone() const = 0;
+  };
+  explicit HttpReply(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+  void send(HttpResponse response) { impl_->send(std::move(response)); }
+  void begin(int status, Headers headers) { impl_->begin(status, std::move(headers)); }  // chunked
+  void write(std::string bytes, Done<Ok> taken) {
+    impl_->write(std::move(bytes), std::move(taken));
+  }  // fires when the bytes left; fails when the peer is gone
+  void end() { impl_->end(); }
+  bool gone() const { return impl_->gone(); }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+struct HttpPeer {
+  std::string address;                   // "127.0.0.1:51234"
+  std::optional<PeerIdentity> identity;  // from a verified client certificate
+};
+
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  virtual void handle(HttpRequest, const HttpPeer&, HttpReply) = 0;  // on the server's loop
+};
+
+struct HttpServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0 takes a free one
+  std::optional<TlsServerOptions> tls;
+  HttpLimits limits;
+};
+
+class HttpServer {
+ public:
+  // Listening when it returns. `handler` outlives the server.
+  static Result<std::unique_ptr<HttpServer>> start(Executor& loop, HttpServerOptions,
+                                                   HttpHandler& handler);
+  virtual ~HttpServer() = default;  // closes every connection
+  virtual std::uint16_t port() const = 0;
+  virtual void drain(Done<Ok>) = 0;  // stop accepting, finish requests in progress
+};
+
+}  // namespace berth::net
