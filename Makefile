@@ -1,0 +1,75 @@
+# Every target installs what it misses (tools/setup) and says what it does.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test build bench real e2e nightly asan tsan fuzz lint format schema clean
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+run: build  ## Build Berth and show what a cluster has to give, on an example cluster
+	@tools/demo
+
+test:  ## Configure, build and run every test that needs no real cluster
+	@tools/setup build
+	@echo "Building (preset dev) ..."
+	@mkdir -p build; cmake --preset dev > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset dev
+	@ctest --test-dir build/dev -L quick -j2 --output-on-failure
+
+build:  ## Build the optimised binary at build/berth
+	@tools/setup build
+	@echo "Building (preset release) ..."
+	@mkdir -p build; cmake --preset release > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset release --target berth
+	@ln -sf release/src/cli/berth build/berth
+	@echo "build/berth is ready"
+
+bench:  ## Measure, side by side with client-go where Go is present
+	@tools/setup build
+	@bench/run
+
+real:  ## Build kube-apiserver, etcd, kubectl, kube-scheduler, kube-controller-manager and kwok into a cache, once
+	@tools/real/build
+
+e2e:  ## Run the end-to-end tests against the real components
+	@tools/setup build
+	@tools/real/build
+	@mkdir -p build; cmake --preset dev > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset dev
+	@ctest --test-dir build/dev -L real --output-on-failure
+
+nightly: e2e  ## Run the large counts too
+	@ctest --test-dir build/dev -L nightly --output-on-failure
+
+asan:  ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/setup build
+	@mkdir -p build; cmake --preset asan > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset asan
+	@ctest --test-dir build/asan -L quick -j2 --output-on-failure
+
+tsan:  ## Run what is threaded under ThreadSanitizer
+	@tools/setup build
+	@mkdir -p build; cmake --preset tsan > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset tsan --target base_test net_test client_test
+	@for folder in base net client; do ctest --test-dir build/tsan/src/$$folder -j2 --output-on-failure || exit 1; done
+
+FUZZ_SECONDS ?= 60
+fuzz:  ## Search for inputs that break a parser, FUZZ_SECONDS (60) for each target
+	@tools/setup build fuzz
+	@mkdir -p build; cmake --preset fuzz -DBERTH_FUZZ_SECONDS=$(FUZZ_SECONDS) > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset fuzz --target fuzzers
+	@ctest --test-dir build/fuzz -L fuzz -j2 --output-on-failure
+
+lint:  ## Check formatting and run clang-tidy
+	@tools/setup build lint
+	@LINT=$(LINT) tools/lint
+
+format:  ## Format the sources
+	@tools/setup lint
+	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+schema:  ## Generate the tables of the built-in kinds again from the Kubernetes API types
+	@tools/schema/generate
+
+clean:  ## Remove everything that was built
+	@rm -rf build
