@@ -18,8 +18,12 @@ enum class Type : unsigned char { kNull, kBool, kNumber, kString, kArray, kObjec
 // and where. Thread-compatible. The bytes must outlive the cursor and every view it hands out.
 //
 //   Cursor c(bytes);
-//   for (auto object = c.object(); std::optional<std::string_view> key = object.next();)
-//     if (*key == "name") name = c.string(scratch); else c.skip();
+//   c.enter_object();
+//   for (std::string_view key; c.next_key(key);)
+//     if (key_is(key, "name")) name = c.string(scratch); else c.skip();
+//   if (!c.finish()) return c.error();
+//
+// A member that comes twice is handed out twice; Go's decoder lets the last one win.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes, const Limits& = {});
@@ -39,21 +43,36 @@ class Cursor {
   std::string_view skip();    // any value, checked; returns its bytes
   bool finish();              // only white space may follow
 
-  bool ok() const { return error_.empty(); }
+  bool ok() const { return problem_ == nullptr; }
   std::size_t offset() const { return static_cast<std::size_t>(at_ - begin_); }
   Error error() const;  // BadRequest: "line 3, column 14: expected ',' or '}'"
 
  private:
+  bool fail(const char* problem);
+  bool fail_at(const char* place, const char* problem);
+  void skip_space();
+  bool enter(char bracket, const char* problem);
+  bool next(char bracket, const char* problem);
+  bool word(std::string_view text, const char* problem);
+  bool scan_string(std::string_view& raw, bool& escaped);
+  const char* scan_odd(const char* p, bool& escaped);
+  bool scan_number();
+  bool scan_value();
+  bool scan_members(char close);
+
   const char* begin_;
   const char* at_;
   const char* end_;
+  const char* problem_ = nullptr;  // a string that never dies
+  const char* problem_at_ = nullptr;
   unsigned depth_ = 0;
   unsigned max_depth_;
-  std::string error_;
-  // The json folder completes this class; nothing outside relies on what is private.
+  bool first_ = false;  // an object or array was just entered
 };
 
-// Turns the bytes between two quotes into text.
+// Is a raw key, as next_key() gives it, this name? Cheap unless the key has escapes.
+bool key_is(std::string_view raw_key, std::string_view name);
+// Turns the bytes between two quotes into text. A lone surrogate becomes U+FFFD, as in Go.
 std::string unescape(std::string_view raw);
 // Is all of `bytes` one JSON document within the limits? The error names line and column.
 Result<Ok> check(std::string_view bytes, const Limits& = {});

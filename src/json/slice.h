@@ -3,24 +3,24 @@
 // scan; nothing is built.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/fn.h"
 #include "json/cursor.h"
 
 namespace berth::json {
 
-// A view: cheap to copy, valid as long as the bytes. A missing member is an absent slice, on which
-// every look-up is absent again, so paths can be written without checks:
+// A view: cheap to copy, valid as long as the bytes. Bytes that are not good JSON give wrong
+// answers but are never read past their end. Immutable. A missing member is an absent slice, on
+// which every look-up is absent again, so paths can be written without checks:
 // pod["spec"]["nodeName"].text().
 class Slice {
  public:
   Slice() = default;
-  explicit Slice(std::string_view good_json)
-      : raw_(good_json) {}  // leading and trailing white space allowed
+  explicit Slice(std::string_view good_json);  // leading and trailing white space allowed
 
   bool present() const { return !raw_.empty(); }
   explicit operator bool() const { return present(); }
@@ -58,7 +58,8 @@ class Slice {
   std::string_view raw_;
 };
 
-// Forward iteration in document order. Keys are unescaped.
+// Forward iteration in document order. Keys are unescaped; a key is valid until the iterator moves
+// on or dies.
 class Slice::Members {
  public:
   class iterator {
@@ -67,7 +68,9 @@ class Slice::Members {
       std::string_view key;
       Slice value;
     };
-    value_type operator*() const { return {key_, value_}; }
+    value_type operator*() const {
+      return {escaped_ ? std::string_view(scratch_) : raw_key_, value_};
+    }
     iterator& operator++() {
       advance();
       return *this;
@@ -78,9 +81,10 @@ class Slice::Members {
     friend class Members;
     void advance();
     std::string_view rest_;
-    std::string_view key_;
-    std::string scratch_;
+    std::string_view raw_key_;
+    std::string scratch_;  // the key, when it has escapes
     Slice value_;
+    bool escaped_ = false;
     bool end_ = true;
   };
   iterator begin() const;
@@ -116,5 +120,8 @@ class Slice::Elements {
   friend class Slice;
   std::string_view raw_;
 };
+
+// A JSON number's value as a double, as Go's ParseFloat rounds it; nothing when it is too large.
+std::optional<double> parse_double(std::string_view number);
 
 }  // namespace berth::json
