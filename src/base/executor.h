@@ -26,6 +26,8 @@ class Executor {
   virtual bool cancel(TimerId) = 0;  // only from here; false: it already ran or never was
   virtual const Clock& clock() const = 0;
   virtual bool here() const = 0;  // does the caller run on this executor?
+  // Its process was killed: post and at do nothing, and what stood on it may go without a word.
+  virtual bool dead() const { return false; }
 };
 
 }  // namespace berth

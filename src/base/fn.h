@@ -63,8 +63,15 @@ class Fn<R(Args...)> {
   };
 
   template <class F>
+  static R invoke(F& f, Args&&... args) {
+    if constexpr (std::is_void_v<R>)
+      static_cast<void>(f(std::forward<Args>(args)...));  // a Task may return what nobody asks for
+    else
+      return f(std::forward<Args>(args)...);
+  }
+  template <class F>
   static constexpr Ops kInlineOps{[](void* p, Args&&... args) -> R {
-                                    return (*static_cast<F*>(p))(std::forward<Args>(args)...);
+                                    return invoke(*static_cast<F*>(p), std::forward<Args>(args)...);
                                   },
                                   [](void* from, void* to) noexcept {
                                     ::new (to) F(std::move(*static_cast<F*>(from)));
@@ -74,7 +81,7 @@ class Fn<R(Args...)> {
   template <class F>
   static constexpr Ops kHeapOps{
       [](void* p, Args&&... args) -> R {
-        return (**static_cast<F**>(p))(std::forward<Args>(args)...);
+        return invoke(**static_cast<F**>(p), std::forward<Args>(args)...);
       },
       [](void* from, void* to) noexcept { ::new (to) F*(*static_cast<F**>(from)); },
       [](void* p) noexcept { delete *static_cast<F**>(p); }};
@@ -85,8 +92,7 @@ class Fn<R(Args...)> {
     other.ops_ = nullptr;
   }
   void reset() noexcept {
-    if (ops_ != nullptr) ops_->destroy(space_);
-    ops_ = nullptr;
+    if (const Ops* ops = std::exchange(ops_, nullptr)) ops->destroy(space_);
   }
 
   alignas(std::max_align_t) std::byte space_[kInline];

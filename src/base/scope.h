@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/executor.h"
 #include "base/result.h"
@@ -16,18 +17,18 @@ namespace berth {
 namespace detail {
 struct ScopeState;  // shared by a Scope and the Dones it made; see scope.cc
 
-// One pending answer: fires once, posts home, does nothing once its scope has closed.
+// What waits for an answer. Called once, at home: with the Result<T>, or with null and an error.
+using Answer = Fn<void(void* result, Error* error)>;
+
+// The address of one waiting answer. Holding it keeps nothing alive but the address.
 class Pending {
  public:
   Pending() = default;
   Pending(std::shared_ptr<ScopeState> home, std::uint64_t id) : home_(std::move(home)), id_(id) {}
-  Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&&) noexcept = default;
 
   explicit operator bool() const { return home_ != nullptr; }
-  // Runs `deliver` on the home executor unless the answer is no longer wanted. Any thread. Empties
-  // this.
-  void settle(Task deliver);
+  Executor& executor() const;  // any thread
+  void answer(void* result);   // at home; does nothing once the answer is no longer wanted
 
  private:
   std::shared_ptr<ScopeState> home_;
@@ -36,7 +37,7 @@ class Pending {
 }  // namespace detail
 
 // The other end of a call. May be fired or dropped on any thread; dropped unfired it delivers
-// Cancelled. Never runs inline.
+// Cancelled. Never runs inline. The callback itself stays at home and is destroyed there.
 template <class T>
 class Done {
  public:
@@ -46,8 +47,6 @@ class Done {
     if (this != &other) {
       drop();
       pending_ = std::move(other.pending_);
-      deliver_ = std::move(other.deliver_);
-      other.deliver_ = nullptr;
     }
     return *this;
   }
@@ -56,14 +55,14 @@ class Done {
   explicit operator bool() const { return static_cast<bool>(pending_); }
   void operator()(Result<T> result) {
     if (!pending_) return;
-    pending_.settle([f = deliver_, r = std::move(result)]() mutable { (*f)(std::move(r)); });
-    pending_ = {};
+    Executor& home = pending_.executor();
+    home.post(
+        [pending = std::move(pending_), r = std::move(result)]() mutable { pending.answer(&r); });
   }
 
  private:
   friend class Scope;
-  Done(detail::Pending pending, std::shared_ptr<Fn<void(Result<T>)>> deliver)
-      : pending_(std::move(pending)), deliver_(std::move(deliver)) {}
+  explicit Done(detail::Pending pending) : pending_(std::move(pending)) {}
   void drop() {
     if (pending_)
       (*this)(tl::unexpected(Error{.reason = Reason::kCancelled,
@@ -72,7 +71,6 @@ class Done {
   }
 
   detail::Pending pending_;
-  std::shared_ptr<Fn<void(Result<T>)>> deliver_;
 };
 
 // Loop-confined to its executor.
@@ -83,30 +81,38 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Fires once: the value, Timeout after `limit`, or Cancelled when the scope closes.
+  // Fires once: the value, Timeout after `limit`, or Cancelled when the scope closes. Asked of a
+  // closed scope it is empty: it never fires.
   template <class T>
   Done<T> done(Duration limit, Fn<void(Result<T>)> f) {
-    auto shared = std::make_shared<Fn<void(Result<T>)>>(std::move(f));
-    detail::Pending pending =
-        expect(limit, [shared](Error e) mutable { (*shared)(tl::unexpected(std::move(e))); });
-    return Done<T>(std::move(pending), std::move(shared));
+    return Done<T>(expect(limit, [f = std::move(f)](void* result, Error* error) mutable {
+      if (result != nullptr)
+        f(std::move(*static_cast<Result<T>*>(result)));
+      else
+        f(tl::unexpected(std::move(*error)));
+    }));
   }
   void post(Task);                                      // not run once closed
   TimerId after(Duration, Task, Timer = Timer::kWork);  // cancelled on close
-  bool cancel(TimerId);
-  Scope& child(std::string_view name);  // owned by this scope until it has closed
-  void on_close(Task);                  // run in reverse order when closing starts
-  // Children first, then on_close tasks, then waits up to `grace` for pending calls; what is left
-  // then gets Cancelled.
+  bool cancel(TimerId);                                 // false: it already ran
+  // Owned by this scope; gone once its own `closed` has run.
+  Scope& child(std::string_view name);
+  void on_close(Task);  // run in reverse order when closing starts
+  // Children first; then timers are cancelled and on_close tasks run; then pending calls, also
+  // those that on_close made, have the rest of `grace`, and what is left gets Cancelled. Closing
+  // again can only shorten the grace. Nothing of this runs inline.
   void close(Duration grace, Task closed);
 
   bool closing() const;
   Executor& executor() const;
   std::string_view name() const;
   std::size_t pending() const;  // unfinished calls, for logs and tests
+  // "process/term: 2 calls": what the grace did not suffice for, here and below. For `closed`.
+  const std::vector<std::string>& abandoned() const;
 
  private:
-  detail::Pending expect(Duration limit, Fn<void(Error)> give_up);
+  friend struct detail::ScopeState;
+  detail::Pending expect(Duration limit, detail::Answer);
   std::shared_ptr<detail::ScopeState> state_;
 };
 

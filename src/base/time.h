@@ -20,8 +20,10 @@ struct Instant {
   Duration since_start{};
 
   friend auto operator<=>(const Instant&, const Instant&) = default;
+  // kNoLimit later than any instant is never.
   friend constexpr Instant operator+(Instant at, Duration by) {
-    return {by >= Duration::max() - at.since_start ? Duration::max() : at.since_start + by};
+    const bool never = at.since_start > Duration{} && by > Duration::max() - at.since_start;
+    return {never ? Duration::max() : at.since_start + by};
   }
   friend constexpr Duration operator-(Instant a, Instant b) {
     return a.since_start - b.since_start;
