@@ -32,14 +32,14 @@ class Headers {
 struct HttpRequest {
   std::string method = "GET";
   std::string target = "/";  // path and query, already percent-encoded
-  Headers headers;
-  std::string body;
+  Headers headers = {};
+  std::string body = {};
 };
 
 struct HttpResponse {
   int status = 200;
-  Headers headers;
-  std::string body;  // after transfer and content decoding
+  Headers headers = {};
+  std::string body = {};  // after transfer and content decoding
 };
 
 // Bounds on what a peer may make us hold. Past one of them the exchange ends with an error that

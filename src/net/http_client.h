@@ -16,21 +16,21 @@ namespace berth::net {
 
 struct Origin {
   bool tls = true;
-  std::string host;  // name or literal address, without brackets
+  std::string host = {};  // name or literal address, without brackets
   std::uint16_t port = 443;
 };
 
 // "https://host:6443/prefix" taken apart; `prefix` has no trailing slash.
 struct Url {
-  Origin origin;
-  std::string prefix;
+  Origin origin = {};
+  std::string prefix = {};
 };
 Result<Url> parse_url(std::string_view);
 
 struct HttpClientOptions {
-  Origin origin;
-  TlsClientOptions tls;
-  HttpLimits limits;
+  Origin origin = {};
+  TlsClientOptions tls = {};
+  HttpLimits limits = {};
   std::size_t idle_connections = 8;
   bool accept_gzip = true;
 };

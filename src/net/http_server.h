@@ -43,8 +43,8 @@ class HttpReply {
 };
 
 struct HttpPeer {
-  std::string address;                   // "127.0.0.1:51234"
-  std::optional<PeerIdentity> identity;  // from a verified client certificate
+  std::string address = {};                   // "127.0.0.1:51234"
+  std::optional<PeerIdentity> identity = {};  // from a verified client certificate
 };
 
 class HttpHandler {
@@ -56,8 +56,8 @@ class HttpHandler {
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0 takes a free one
-  std::optional<TlsServerOptions> tls;
-  HttpLimits limits;
+  std::optional<TlsServerOptions> tls = {};
+  HttpLimits limits = {};
 };
 
 class HttpServer {

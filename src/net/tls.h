@@ -12,24 +12,25 @@
 namespace berth::net {
 
 struct TlsClientOptions {
-  std::string ca_pem;           // empty: the system's roots
-  std::string certificate_pem;  // client certificate chain and its key; both or neither
-  std::string key_pem;
-  std::string server_name;  // verified against the certificate; empty: the host that is dialled
+  std::string ca_pem = {};           // empty: the system's roots
+  std::string certificate_pem = {};  // client certificate chain and its key; both or neither
+  std::string key_pem = {};
+  std::string server_name =
+      {};  // verified against the certificate; empty: the host that is dialled
   bool insecure_skip_verify = false;
 };
 
 struct TlsServerOptions {
-  std::string certificate_pem;
-  std::string key_pem;
-  std::string client_ca_pem;  // empty: no client certificate is asked for
+  std::string certificate_pem = {};
+  std::string key_pem = {};
+  std::string client_ca_pem = {};  // empty: no client certificate is asked for
   bool require_client_certificate = false;
 };
 
 // Who the other side proved to be.
 struct PeerIdentity {
-  std::string common_name;
-  std::vector<std::string> organizations;
+  std::string common_name = {};
+  std::vector<std::string> organizations = {};
   friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
 };
 
@@ -40,14 +41,14 @@ Result<Ok> check(const TlsServerOptions&);
 
 // Throw-away certificates for tests, `berth up` and webhooks (ECDSA P-256).
 struct KeyPair {
-  std::string certificate_pem;
-  std::string key_pem;
+  std::string certificate_pem = {};
+  std::string key_pem = {};
 };
 struct CertificateRequest {
-  std::string common_name;
-  std::vector<std::string> organizations;
-  std::vector<std::string> dns_names;
-  std::vector<std::string> ip_addresses;
+  std::string common_name = {};
+  std::vector<std::string> organizations = {};
+  std::vector<std::string> dns_names = {};
+  std::vector<std::string> ip_addresses = {};
   int days = 365;
 };
 Result<KeyPair> make_authority(std::string_view common_name, int days = 3650);
