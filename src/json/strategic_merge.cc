@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategic merge patch as apimachinery's strategicpatch applies it. Its readings are kept where
+// they are odd (marked "k8s 1.36"); where it depends on the order of a Go map, the patch's own
+// order decides here; where it would panic, this refuses.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "json/patch.h"
+#include "json/value.h"
+#include "json/writer.h"
+
+namespace berth::json {
+
+namespace {
+
+constexpr const char* kDirective = "$patch";
+constexpr const char* kRetainKeys = "$retainKeys";
+constexpr std::string_view kDeleteList = "$deleteFromPrimitiveList";
+constexpr std::string_view kSetOrder = "$setElementOrder";
+
+std::string_view key_of(const boost::json::key_value_pair& member) {
+  return {member.key().data(), member.key().size()};
+}
+
+bool is_text(const Value& value, std::string_view text) {
+  return value.is_string() &&
+         std::string_view(value.get_string().data(), value.get_string().size()) == text;
+}
+
+bool has_directive(const Value& value) {
+  return value.is_object() && value.get_object().contains(kDirective);
+}
+
+bool says_delete(const Value& value) {
+  return has_directive(value) && is_text(value.get_object().at(kDirective), "delete");
+}
+
+// A value for an error message.
+std::string brief(const Value& value) {
+  std::string text = print(value);
+  if (text.size() > 100) text.replace(97, std::string::npos, "...");
+  return text;
+}
+
+// An element of a list, with what tells it from the others: its merge key's value, or itself.
+struct Item {
+  Value value;
+  std::string identity;
+};
+
+// Where an identity stands in a list for the first time.
+using Ranks = std::unordered_map<std::string, std::size_t>;
+
+Ranks ranks_of(const std::vector<std::string>& identities) {
+  Ranks ranks;
+  for (std::size_t i = 0; i < identities.size(); ++i) ranks.try_emplace(identities[i], i);
+  return ranks;
+}
+
+std::optional<std::size_t> rank(const Ranks& ranks, const Item& item) {
+  const auto found = ranks.find(item.identity);
+  if (found == ranks.end()) return std::nullopt;
+  return found->second;
+}
+
+void sort_by(const Ranks& ranks, std::vector<Item>& items) {
+  const bool all_known =
+      std::all_of(items.begin(), items.end(), [&](const Item& item) { return rank(ranks, item); });
+  if (all_known || items.size() > 20) {
+    std::stable_sort(items.begin(), items.end(),
+                     [&](const Item& a, const Item& b) { return rank(ranks, a) < rank(ranks, b); });
+    return;
+  }
+  // k8s 1.36: what the order does not name counts as less than anything else, even than another
+  // such item. That is no order at all; the result is that of Go's sort, by insertion in short
+  // lists.
+  for (std::size_t i = 1; i < items.size(); ++i)
+    for (std::size_t j = i; j > 0; --j) {
+      const auto a = rank(ranks, items[j]);
+      const auto b = rank(ranks, items[j - 1]);
+      if (a && b && *a >= *b) break;
+      std::swap(items[j], items[j - 1]);
+    }
+}
+
+// Items of the patch in the patch's order, the server's own between them where the live list's
+// order says so; the patch's come first otherwise. Items that say "delete" stay behind their group.
+List arrange(std::vector<Item> from_patch, std::vector<Item> server_only, const Ranks& patch_order,
+             const Ranks& server_order, const boost::json::storage_ptr& storage) {
+  const auto settle = [](const Ranks& order, std::vector<Item>& items) {
+    const auto deletes = std::stable_partition(
+        items.begin(), items.end(), [](const Item& item) { return !says_delete(item.value); });
+    std::vector<Item> last(std::make_move_iterator(deletes), std::make_move_iterator(items.end()));
+    items.erase(deletes, items.end());
+    sort_by(order, items);
+    std::move(last.begin(), last.end(), std::back_inserter(items));
+  };
+  settle(patch_order, from_patch);
+  settle(server_order, server_only);
+
+  List out(storage);
+  out.reserve(from_patch.size() + server_only.size());
+  std::size_t mine = 0;
+  std::size_t theirs = 0;
+  while (mine < server_only.size() || theirs < from_patch.size()) {
+    bool take_mine = theirs == from_patch.size();
+    if (!take_mine && mine < server_only.size()) {
+      const auto a = rank(server_order, server_only[mine]);
+      const auto b = rank(server_order, from_patch[theirs]);
+      take_mine = a && b && *a < *b;
+    }
+    out.push_back(std::move(take_mine ? server_only[mine++].value : from_patch[theirs++].value));
+  }
+  return out;
+}
+
+// Takes out what carries a $patch directive. False: the value itself goes.
+bool remove_directives(Value& value) {
+  if (value.is_object()) {
+    if (has_directive(value)) return false;
+    Dict& dict = value.get_object();
+    for (auto at = dict.begin(); at != dict.end();)
+      at = remove_directives(at->value()) ? at + 1 : dict.stable_erase(at);
+  } else if (value.is_array()) {
+    List& list = value.get_array();
+    list.erase(
+        std::remove_if(list.begin(), list.end(), [](Value& v) { return !remove_directives(v); }),
+        list.end());
+  }
+  return true;
+}
+
+void drop_nulls(Value& value) {
+  if (value.is_array()) {
+    for (Value& element : value.get_array()) drop_nulls(element);
+  } else if (value.is_object()) {
+    Dict& dict = value.get_object();
+    for (auto at = dict.begin(); at != dict.end();) {
+      if (at->value().is_null()) {
+        at = dict.stable_erase(at);
+      } else {
+        drop_nulls(at->value());
+        ++at;
+      }
+    }
+  }
+}
+
+// One application of a patch. Functions answer false once error_ is set.
+class Merger {
+ public:
+  explicit Merger(boost::json::storage_ptr storage) : storage_(std::move(storage)) {}
+
+  bool merge_map(Value& original, Dict& patch, const Message* schema);
+  Error take_error() { return std::move(error_); }
+
+ private:
+  // What the schema says about a member that is an object or a list on both sides.
+  struct Strategy {
+    const Message* inner = nullptr;  // null: not a message, so nothing below it can be looked up
+    bool merge = false;
+    bool replace = false;
+    std::string_view merge_key;
+  };
+
+  bool fail(Reason reason, std::string message) {
+    error_ = {.reason = reason, .message = std::move(message)};
+    return false;
+  }
+  bool bad_patch(std::string message) { return fail(Reason::kBadRequest, std::move(message)); }
+  // kube-apiserver answers 500 to these, although the patch is at fault.
+  bool cannot(std::string message) { return fail(Reason::kInternalError, std::move(message)); }
+
+  bool look_up(const Message* schema, std::string_view key, bool list, Strategy& found);
+  bool identify(const Value& item, std::string_view merge_key, std::string& identity);
+  bool identify_all(const List&, std::string_view merge_key, std::vector<std::string>& identities);
+  bool element_kind(const List& a, const List& b, bool& maps);
+  bool retain_keys(Dict& original, Dict& patch);
+  bool set_orders(Dict& original, Dict& patch, const Message* schema);
+  bool set_order(Dict& original, Dict& patch, const Message* schema, std::string_view key,
+                 const List& order);
+  bool check_order(const List& patch, const List& order, std::string_view merge_key);
+  bool merge_member(Dict& original, std::string_view key, Value& change, const Message* schema);
+  bool merge_list(List& original, List& patch, const Strategy&, bool deletes,
+                  std::vector<std::string>* live_order);
+  bool merge_scalars(List& original, List& patch, bool deletes);
+  bool merge_items(List& original, List& patch, const Strategy&,
+                   std::vector<std::string>* live_order);
+
+  boost::json::storage_ptr storage_;
+  Error error_;
+};
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool Merger::look_up(const Message* schema, std::string_view key, bool list, Strategy& found) {
+  if (schema == nullptr)
+    return cannot(fmt::format("cannot merge into \"{}\": what holds it is not an API object", key));
+  const Field* field = schema->find(key);
+  if (field == nullptr) {  // k8s 1.36: then any case will do
+    const auto at = std::find_if(schema->fields.begin(), schema->fields.end(),
+                                 [&](const Field& f) { return same_ignoring_case(f.name, key); });
+    if (at == schema->fields.end())
+      return cannot(fmt::format("unable to find api field \"{}\" in {}", key, schema->name));
+    field = &*at;
+  }
+  const bool is_list = field->shape == Shape::kList ||
+                       (field->shape == Shape::kSingle && field->type == FieldType::kBytes);
+  if (list && !is_list) return cannot(fmt::format("\"{}\" of {} is not a list", key, schema->name));
+  const bool message = field->type == FieldType::kMessage && field->shape != Shape::kMap &&
+                       (field->shape == Shape::kList) == list;
+  found = {.inner = message ? field->message : nullptr,
+           .merge = field->patch_merge,
+           .replace = field->patch_replace,
+           .merge_key = field->merge_key};
+  return true;
+}
+
+// Values are the same when Go's == says so: kinds must agree.
+bool Merger::identify(const Value& item, std::string_view merge_key, std::string& identity) {
+  const Value* value = &item;
+  if (!merge_key.empty()) {
+    if (!item.is_object())
+      return cannot(fmt::format("a list with merge key \"{}\" holds {}", merge_key, brief(item)));
+    value = item.get_object().if_contains({merge_key.data(), merge_key.size()});
+    if (value == nullptr)
+      return cannot(
+          fmt::format("{} does not contain declared merge key: {}", brief(item), merge_key));
+  }
+  if (value->is_structured())
+    return cannot(fmt::format("{} cannot tell elements of a list apart", brief(*value)));
+  identity.clear();
+  if (value->is_double()) {
+    identity = "d";
+    append_double(identity, value->get_double() == 0 ? 0 : value->get_double());
+  } else {
+    append_value(identity, *value);
+  }
+  return true;
+}
+
+bool Merger::identify_all(const List& list, std::string_view merge_key,
+                          std::vector<std::string>& identities) {
+  identities.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (!identify(list[i], merge_key, identities[i])) return false;
+  return true;
+}
+
+bool Merger::element_kind(const List& a, const List& b, bool& maps) {
+  const Value* first = nullptr;
+  for (const List* list : {&a, &b})
+    for (const Value& element : *list) {
+      if (first == nullptr) first = &element;
+      if (element.is_null() || element.kind() != first->kind())
+        return cannot("list element types are not identical");
+    }
+  if (first == nullptr) return cannot("no elements in any of the given lists");
+  if (first->is_array()) return fail(Reason::kInvalid, "lists of lists are not supported");
+  maps = first->is_object();
+  return true;
+}
+
+bool Merger::retain_keys(Dict& original, Dict& patch) {
+  const auto found = patch.find(kRetainKeys);
+  if (found == patch.end()) return true;
+  const Value list = std::move(found->value());
+  patch.stable_erase(found);
+  if (!list.is_array()) return bad_patch("invalid patch format of retainKeys");
+  std::vector<std::string> retained;
+  if (!identify_all(list.get_array(), "", retained)) return false;
+  const Ranks keep = ranks_of(retained);
+  const auto kept = [&](std::string_view key) {
+    std::string quoted;
+    append_quoted(quoted, key);
+    return keep.contains(quoted);
+  };
+  for (const auto& member : patch) {
+    const std::string_view key = key_of(member);
+    if (member.value().is_null() || key.starts_with(kDeleteList) || key.starts_with(kSetOrder))
+      continue;
+    if (!kept(key)) return bad_patch("invalid patch format of retainKeys");
+  }
+  for (auto at = original.begin(); at != original.end();)
+    at = kept(key_of(*at)) ? at + 1 : original.stable_erase(at);
+  return true;
+}
+
+// The items of the patch must come in the order that is asked for.
+bool Merger::check_order(const List& patch, const List& order, std::string_view merge_key) {
+  if (patch.empty() || order.empty()) return true;
+  std::string wanted;
+  std::string candidate;
+  std::size_t at = 0;
+  for (const Value& item : patch) {
+    if (!merge_key.empty()) {
+      if (!item.is_object())
+        return cannot(fmt::format("a list with merge key \"{}\" holds {}", merge_key, brief(item)));
+      if (says_delete(item)) continue;
+    }
+    bool fine = false;
+    if (at < order.size()) {
+      fine = has_directive(item);
+      if (!fine && !identify(item, merge_key, wanted)) return false;
+      for (; at < order.size() && !fine; ++at) {
+        if (!identify(order[at], merge_key, candidate)) return false;
+        fine = candidate == wanted;
+      }
+    }
+    if (!fine) return cannot("the order in the patch's list does not match its $setElementOrder");
+  }
+  return true;
+}
+
+bool Merger::set_orders(Dict& original, Dict& patch, const Message* schema) {
+  std::vector<std::string> keys;
+  for (const auto& member : patch)
+    if (key_of(member).starts_with(kSetOrder)) keys.emplace_back(key_of(member));
+  for (const std::string& key : keys) {
+    const Value order = std::move(patch.at(key));
+    erase(patch, key);
+    if (!order.is_array()) return cannot("$setElementOrder is not a list");
+    if (key.size() <= kSetOrder.size() || key[kSetOrder.size()] != '/')
+      return bad_patch("invalid patch format of setElementOrder list");
+    if (!set_order(original, patch, schema, std::string_view(key).substr(kSetOrder.size() + 1),
+                   order.get_array()))
+      return false;
+  }
+  return true;
+}
+
+// Merges one list and puts its items into the given order; the list is then done with.
+bool Merger::set_order(Dict& original, Dict& patch, const Message* schema, std::string_view key,
+                       const List& order) {
+  const boost::json::string_view name(key.data(), key.size());
+  Value* const live = original.if_contains(name);
+  Value* const change = patch.if_contains(name);
+  if ((live != nullptr && !live->is_array()) || (change != nullptr && !change->is_array()))
+    return cannot(fmt::format("\"{}\" has a $setElementOrder but is not a list", key));
+  Strategy strategy;
+  if (!look_up(schema, key, true, strategy)) return false;
+  const List none(storage_);
+  const List& live_list = live == nullptr ? none : live->get_array();
+  const List& patch_list = change == nullptr ? none : change->get_array();
+  if (!check_order(patch_list, order, strategy.merge_key)) return false;
+  if (live == nullptr && change == nullptr) return true;
+
+  bool maps = false;
+  if (!element_kind(live_list, patch_list, maps)) return false;
+  std::vector<std::string> live_order;
+  if (!identify_all(live_list, strategy.merge_key, live_order)) return false;
+  if (live == nullptr) {
+    remove_directives(*change);
+    original.insert_or_assign(name, std::move(*change));
+  } else if (change != nullptr) {
+    if (!strategy.merge) {
+      *live = std::move(*change);
+    } else if (!merge_list(live->get_array(), change->get_array(), strategy, false, &live_order)) {
+      return false;
+    }
+  }
+  erase(patch, key);
+
+  std::vector<std::string> wanted;
+  if (!identify_all(order, strategy.merge_key, wanted)) return false;
+  const Ranks patch_order = ranks_of(wanted);
+  std::vector<Item> from_patch;
+  std::vector<Item> server_only;
+  Value& merged = original.at(name);
+  for (Value& value : merged.get_array()) {
+    std::string identity;
+    if (!identify(value, strategy.merge_key, identity)) return false;
+    auto& group = patch_order.contains(identity) ? from_patch : server_only;
+    group.push_back({std::move(value), std::move(identity)});
+  }
+  merged = arrange(std::move(from_patch), std::move(server_only), patch_order, ranks_of(live_order),
+                   storage_);
+  return true;
+}
+
+bool Merger::merge_map(Value& original, Dict& patch, const Message* schema) {
+  if (const Value* directive = patch.if_contains(kDirective)) {
+    if (is_text(*directive, "replace")) {
+      erase(patch, kDirective);
+      original = std::move(patch);  // k8s 1.36: as it stands, with nulls and directives below
+      return true;
+    }
+    if (is_text(*directive, "delete")) {
+      original = Dict(storage_);  // k8s 1.36: the member stays, empty
+      return true;
+    }
+    return cannot(fmt::format("unknown patch type: {}", brief(*directive)));
+  }
+  Dict& into = original.get_object();
+  if (!retain_keys(into, patch)) return false;
+  if (!set_orders(into, patch, schema)) return false;
+  for (auto& member : patch)
+    if (!merge_member(into, key_of(member), member.value(), schema)) return false;
+  return true;
+}
+
+bool Merger::merge_member(Dict& original, std::string_view key, Value& change,
+                          const Message* schema) {
+  const bool deletes = key.starts_with(kDeleteList);
+  if (deletes) {
+    if (key.size() <= kDeleteList.size() || key[kDeleteList.size()] != '/')
+      return bad_patch("invalid patch format of primitive list");
+    // k8s 1.36: without a name after the slash the directive's own name is meant.
+    if (key.size() > kDeleteList.size() + 1) key.remove_prefix(kDeleteList.size() + 1);
+  }
+  if (change.is_null()) {
+    erase(original, key);
+    return true;
+  }
+  Value* const live = original.if_contains({key.data(), key.size()});
+  if (live == nullptr || live->kind() != change.kind() || !change.is_structured()) {
+    if (deletes) return true;
+    drop_nulls(change);
+    if (remove_directives(change)) {
+      original.insert_or_assign({key.data(), key.size()}, std::move(change));
+    } else {
+      erase(original, key);
+    }
+    return true;
+  }
+  Strategy strategy;
+  if (!look_up(schema, key, change.is_array(), strategy)) return false;
+  if (change.is_array()) {
+    if (strategy.merge || deletes)
+      return merge_list(live->get_array(), change.get_array(), strategy, deletes, nullptr);
+  } else if (!strategy.replace) {
+    return merge_map(*live, change.get_object(), strategy.inner);
+  }
+  *live = std::move(change);
+  return true;
+}
+
+bool Merger::merge_list(List& original, List& patch, const Strategy& strategy, bool deletes,
+                        std::vector<std::string>* live_order) {
+  if (original.empty() && patch.empty()) return true;
+  bool maps = false;
+  if (!element_kind(original, patch, maps)) return false;
+  if (maps) {
+    if (strategy.merge_key.empty()) return cannot("cannot merge lists without merge key");
+    return merge_items(original, patch, strategy, live_order);
+  }
+  if (!strategy.merge_key.empty() && !deletes)
+    return cannot(fmt::format("a list with merge key \"{}\" holds scalars", strategy.merge_key));
+  return merge_scalars(original, patch, deletes);
+}
+
+bool Merger::merge_scalars(List& original, List& patch, bool deletes) {
+  std::vector<std::string> live;
+  std::vector<std::string> change;
+  if (!identify_all(original, "", live) || !identify_all(patch, "", change)) return false;
+  const Ranks patch_order = ranks_of(change);
+  Ranks seen;
+  std::vector<Item> from_patch;
+  std::vector<Item> server_only;
+  List left(storage_);
+  for (std::size_t i = 0; i < original.size(); ++i) {
+    if (patch_order.contains(live[i])) continue;
+    if (deletes) {
+      left.push_back(std::move(original[i]));
+    } else if (seen.try_emplace(live[i], i).second) {
+      server_only.push_back({std::move(original[i]), live[i]});
+    }
+  }
+  if (deletes) {
+    original = std::move(left);
+    return true;
+  }
+  for (std::size_t i = 0; i < patch.size(); ++i)
+    if (seen.try_emplace(change[i], i).second)
+      from_patch.push_back({std::move(patch[i]), change[i]});
+  original =
+      arrange(std::move(from_patch), std::move(server_only), patch_order, ranks_of(live), storage_);
+  return true;
+}
+
+// Lists of objects. `live_order`, when wanted, becomes the live list's order as set_order() must
+// see it.
+bool Merger::merge_items(List& original, List& patch, const Strategy& strategy,
+                         std::vector<std::string>* live_order) {
+  std::vector<Item> changes;
+  Ranks deleted;
+  bool replace = false;
+  for (Value& value : patch) {
+    Item item{std::move(value), {}};
+    const Value* directive = item.value.get_object().if_contains(kDirective);
+    if (directive == nullptr) {
+      changes.push_back(std::move(item));
+    } else if (is_text(*directive, "delete")) {
+      if (!identify(item.value, strategy.merge_key, item.identity)) return false;
+      deleted.try_emplace(std::move(item.identity), 0);
+    } else if (is_text(*directive, "replace")) {
+      replace = true;
+    } else {
+      return cannot(fmt::format("unknown patch type in a list: {}", brief(*directive)));
+    }
+  }
+
+  std::vector<Item> merged;
+  const auto take_live = [&] {
+    for (Value& value : original) {
+      Item item{std::move(value), {}};
+      if (!identify(item.value, strategy.merge_key, item.identity)) return false;
+      if (!deleted.contains(item.identity)) merged.push_back(std::move(item));
+    }
+    return true;
+  };
+  if (!replace && !take_live()) return false;
+  std::vector<std::string> server_identities;
+  for (const Item& item : merged) server_identities.push_back(item.identity);
+
+  Ranks place = ranks_of(server_identities);
+  std::vector<std::string> patch_identities;
+  for (Item& change : changes) {
+    if (!identify(change.value, strategy.merge_key, change.identity)) return false;
+    const auto [at, is_new] = place.try_emplace(change.identity, merged.size());
+    if (replace) {
+      server_identities.push_back(change.identity);
+    } else {
+      patch_identities.push_back(change.identity);
+    }
+    if (is_new || replace) {
+      merged.push_back(std::move(change));  // k8s 1.36: with nulls and directives below
+      continue;
+    }
+    Item& into = merged[at->second];
+    if (!merge_map(into.value, change.value.get_object(), strategy.inner)) return false;
+    if (!identify(into.value, strategy.merge_key, into.identity)) return false;
+  }
+
+  if (live_order != nullptr && !replace) {
+    // k8s 1.36: new items take the places of deleted ones in the list that the order is read from.
+    const std::size_t places = live_order->size();
+    live_order->clear();
+    for (const Item& item : merged)
+      if (live_order->size() < places) live_order->push_back(item.identity);
+  }
+  const Ranks patch_order = ranks_of(patch_identities);
+  std::vector<Item> from_patch;
+  std::vector<Item> server_only;
+  for (Item& item : merged)
+    (patch_order.contains(item.identity) ? from_patch : server_only).push_back(std::move(item));
+  original = arrange(std::move(from_patch), std::move(server_only), patch_order,
+                     ranks_of(server_identities), storage_);
+  return true;
+}
+
+}  // namespace
+
+Result<std::string> strategic_merge_patch(std::string_view document, std::string_view patch,
+                                          const Message& message) {
+  Arena arena;
+  Result<Value> original = parse(document, arena);
+  if (!original) return tl::unexpected(std::move(original.error()));
+  Result<Value> change = parse(patch, arena);
+  if (!change) return tl::unexpected(std::move(change.error()));
+  for (Value* value : {&*original, &*change}) {
+    if (value->is_null()) *value = Dict(arena.storage());  // k8s 1.36: null reads as {}
+    if (!value->is_object())
+      return fail(Reason::kBadRequest, "a strategic merge patch and what it changes are objects");
+  }
+  Merger merger(arena.storage());
+  if (!merger.merge_map(*original, change->get_object(), &message))
+    return tl::unexpected(merger.take_error());
+  return print(*original);
+}
+
+}  // namespace berth::json
