@@ -39,25 +39,25 @@ enum class Propagation : std::uint8_t { kUnset, kBackground, kForeground, kOrpha
 enum class FieldValidation : std::uint8_t { kUnset, kIgnore, kWarn, kStrict };
 
 struct Options {
-  std::string label_selector, field_selector;
-  std::optional<std::string>
-      resource_version;  // "" and absent mean the same to the server; "0" does not
+  std::string label_selector = {}, field_selector = {};
+  // "" and absent mean the same to the server; "0" does not.
+  std::optional<std::string> resource_version = {};
   VersionMatch version_match = VersionMatch::kUnset;
   std::int64_t limit = 0;
-  std::string continue_token;
+  std::string continue_token = {};
   bool bookmarks = false;
   bool send_initial_events = false;
-  std::optional<std::int64_t> timeout_seconds;
+  std::optional<std::int64_t> timeout_seconds = {};
   bool dry_run = false;
   bool force = false;  // server-side apply
-  std::string field_manager;
+  std::string field_manager = {};
   FieldValidation field_validation = FieldValidation::kUnset;
   PatchType patch_type = PatchType::kMerge;
   // Delete.
-  std::optional<std::int64_t> grace_period_seconds;
+  std::optional<std::int64_t> grace_period_seconds = {};
   Propagation propagation = Propagation::kUnset;
-  std::string precondition_uid;
-  std::optional<std::string> precondition_revision;
+  std::string precondition_uid = {};
+  std::optional<std::string> precondition_revision = {};
 };
 
 struct Body {
@@ -73,11 +73,11 @@ struct User {
 struct ApiRequest {
   Verb verb = Verb::kGet;
   KindId kind{};
-  std::string ns, name, subresource;
-  Options options;
-  Body body;
-  User user;                         // set by the door that took the request, never by its sender
-  std::string raw_method, raw_path;  // kRaw: "GET" and "/readyz"
+  std::string ns = {}, name = {}, subresource = {};
+  Options options = {};
+  Body body = {};
+  User user = {};  // set by the door that took the request, never by its sender
+  std::string raw_method = {}, raw_path = {};  // kRaw: "GET" and "/readyz"
 };
 
 struct WatchEvent {
