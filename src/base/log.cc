@@ -17,7 +17,7 @@ namespace {
 
 // PIPE_BUF on Linux: a pipe takes so much in one piece.
 constexpr std::size_t kMaxLine = 4096;
-constexpr std::size_t kMaxContext = 1024;
+constexpr std::size_t kMaxContext = 1280;
 constexpr std::size_t kMaxText = 1024;  // of the message, and of one value
 constexpr std::string_view kCut = "…";
 
@@ -137,15 +137,14 @@ class LogLine {
     value(field.value);
     if (out_.size() <= room_) return;
     out_.resize(before);  // whole fields only, so that JSON stays JSON
-    full_ = true;
+    truncated_ = true;
   }
   void fields(LogFields fields) {
-    for (const LogField& each : fields)
-      if (!full_) field(each);
+    for (const LogField& each : fields) field(each);
   }
 
   std::string finish() && {
-    if (full_) out_ += json_ ? R"(,"truncated":true)" : " truncated=true";
+    if (truncated_) out_ += json_ ? R"(,"truncated":true)" : " truncated=true";
     if (json_) out_ += '}';
     out_ += '\n';
     return std::move(out_);
@@ -195,7 +194,7 @@ class LogLine {
 
   const bool json_;
   const std::size_t room_;
-  bool full_ = false;
+  bool truncated_ = false;
   std::string out_;
 };
 

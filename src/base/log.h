@@ -31,9 +31,11 @@ class LogValue {
   LogValue(const char* text) : LogValue(std::string_view(text)) {}         // NOLINT
   LogValue(bool yes) : kind_(Kind::kBool), unsigned_(yes ? 1 : 0) {}       // NOLINT
   LogValue(double number) : kind_(Kind::kDouble), double_(number) {}       // NOLINT
-  LogValue(Duration d) : kind_(Kind::kDuration), signed_(d.count()) {}     // NOLINT
-  LogValue(WallTime t) : kind_(Kind::kTime), signed_(t.unix_nanos) {}      // NOLINT
-  LogValue(const Error& error) : kind_(Kind::kError), error_(&error) {}    // NOLINT
+  template <class Rep, class Period>
+  LogValue(std::chrono::duration<Rep, Period> d)  // NOLINT
+      : kind_(Kind::kDuration), signed_(Duration(d).count()) {}
+  LogValue(WallTime t) : kind_(Kind::kTime), signed_(t.unix_nanos) {}    // NOLINT
+  LogValue(const Error& error) : kind_(Kind::kError), error_(&error) {}  // NOLINT
   template <std::signed_integral T>
   LogValue(T number) : kind_(Kind::kSigned), signed_(number) {}  // NOLINT
   template <std::unsigned_integral T>
