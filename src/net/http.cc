@@ -1,6 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http.h"
 
-#include "net/http_client.h"
-#include "net/http_server.h"
-#include "net/loop.h"
+#include <algorithm>
+
+namespace berth::net {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = lower(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool is_unreserved(char c) {
+  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
+}
+
+}  // namespace
+
+bool same_token(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool lists_token(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view item = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    item = item.substr(0, item.find(';'));
+    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
+    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
+    if (same_token(item, token)) return true;
+  }
+  return false;
+}
+
+void Headers::set(std::string_view name, std::string value) {
+  remove(name);
+  add(std::string(name), std::move(value));
+}
+
+void Headers::remove(std::string_view name) {
+  std::erase_if(all_, [&](const auto& header) { return same_token(header.first, name); });
+}
+
+std::string_view Headers::get(std::string_view name) const {
+  for (const auto& [key, value] : all_)
+    if (same_token(key, name)) return value;
+  return {};
+}
+
+bool Headers::has(std::string_view name) const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const auto& header) { return same_token(header.first, name); });
+}
+
+std::vector<std::string_view> Headers::all(std::string_view name) const {
+  std::vector<std::string_view> values;
+  for (const auto& [key, value] : all_)
+    if (same_token(key, name)) values.push_back(value);
+  return values;
+}
+
+std::string percent_encode(std::string_view text) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (is_unreserved(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return out;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return {};
+    const int high = hex_digit(text[i + 1]);
+    const int low = hex_digit(text[i + 2]);
+    if (high < 0 || low < 0) return {};
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace berth::net

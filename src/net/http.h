@@ -20,7 +20,8 @@ class Headers {
     all_.emplace_back(std::move(name), std::move(value));
   }
   void set(std::string_view name, std::string value);  // replaces every header of that name
-  std::string_view get(std::string_view name) const;   // the first one's value, or ""
+  void remove(std::string_view name);
+  std::string_view get(std::string_view name) const;  // the first one's value, or ""
   bool has(std::string_view name) const;
   std::vector<std::string_view> all(std::string_view name) const;
   const std::vector<std::pair<std::string, std::string>>& items() const { return all_; }
@@ -28,6 +29,10 @@ class Headers {
  private:
   std::vector<std::pair<std::string, std::string>> all_;
 };
+
+bool same_token(std::string_view a, std::string_view b);  // without case
+// Is `token` an item of a comma-separated list, whatever its parameters ("gzip;q=0.5")?
+bool lists_token(std::string_view list, std::string_view token);
 
 struct HttpRequest {
   std::string method = "GET";
@@ -53,6 +58,7 @@ struct HttpLimits {
   std::size_t connections = 1000;  // server side
   Duration header_timeout = std::chrono::seconds(
       30);  // server: from the first byte (or connection) to the end of the headers
+  Duration body_timeout = std::chrono::seconds(60);     // server: the request's body
   Duration idle_timeout = std::chrono::seconds(90);     // keep-alive connection without a request
   Duration connect_timeout = std::chrono::seconds(10);  // client: DNS, TCP and TLS together
   Duration write_timeout = std::chrono::seconds(30);    // server: a peer that does not read
