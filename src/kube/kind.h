@@ -26,18 +26,27 @@ struct Kind {
 // same id.
 KindId learn_kind(Kind);
 const Kind& kind_of(KindId);
+// The kind of an object whose resource was never discovered: known, or learnt with a guessed plural
+// until learn_kind() tells better.
+KindId guess_kind(std::string_view api_version, std::string_view kind);
+std::string_view json_head(KindId);  // {"kind":"Pod","apiVersion":"v1"
 std::optional<KindId> find_kind(std::string_view api_version,
                                 std::string_view kind);  // by what stands in an object
 std::optional<KindId> find_resource(std::string_view group, std::string_view version,
                                     std::string_view plural);
 
-// The kinds that Berth itself speaks of; more in kind.cc.
+// The built-in kinds; constants, so they may be used before main.
 extern const KindId kPod, kNode, kNamespace, kService, kReplicationController, kPersistentVolume,
     kPersistentVolumeClaim, kConfigMap, kSecret, kServiceAccount, kEndpoints, kCoreEvent,
-    kLimitRange, kResourceQuota, kPodTemplate, kDeployment, kReplicaSet, kStatefulSet, kDaemonSet,
-    kJob, kCronJob, kPodDisruptionBudget, kPriorityClass, kStorageClass, kCsiNode, kCsiDriver,
-    kCsiStorageCapacity, kVolumeAttachment, kLease, kEvent, kResourceClaim, kResourceSlice,
-    kDeviceClass, kCustomResourceDefinition, kRole, kRoleBinding, kClusterRole, kClusterRoleBinding,
-    kMutatingWebhookConfiguration, kValidatingWebhookConfiguration;
+    kLimitRange, kResourceQuota, kPodTemplate, kComponentStatus, kDeployment, kReplicaSet,
+    kStatefulSet, kDaemonSet, kControllerRevision, kJob, kCronJob, kHorizontalPodAutoscaler,
+    kPodDisruptionBudget, kPriorityClass, kStorageClass, kCsiNode, kCsiDriver, kCsiStorageCapacity,
+    kVolumeAttachment, kVolumeAttributesClass, kLease, kEvent, kResourceClaim,
+    kResourceClaimTemplate, kResourceSlice, kDeviceClass, kCustomResourceDefinition, kApiService,
+    kRole, kRoleBinding, kClusterRole, kClusterRoleBinding, kMutatingWebhookConfiguration,
+    kValidatingWebhookConfiguration, kValidatingAdmissionPolicy, kValidatingAdmissionPolicyBinding,
+    kEndpointSlice, kIngress, kIngressClass, kNetworkPolicy, kRuntimeClass,
+    kCertificateSigningRequest, kTokenReview, kSelfSubjectReview, kSubjectAccessReview,
+    kSelfSubjectAccessReview, kLocalSubjectAccessReview, kSelfSubjectRulesReview;
 
 }  // namespace berth::kube
