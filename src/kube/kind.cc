@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/kind.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <atomic>
 #include <map>
@@ -12,88 +10,90 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace berth::kube {
 namespace {
 
 // id, group, version, kind, plural, namespaced. An id is a row's place.
-#define BERTH_KINDS(X)                                                                            \
-  X(kPod, "", "v1", "Pod", "pods", true)                                                          \
-  X(kNode, "", "v1", "Node", "nodes", false)                                                      \
-  X(kNamespace, "", "v1", "Namespace", "namespaces", false)                                       \
-  X(kService, "", "v1", "Service", "services", true)                                              \
-  X(kReplicationController, "", "v1", "ReplicationController", "replicationcontrollers", true)    \
-  X(kPersistentVolume, "", "v1", "PersistentVolume", "persistentvolumes", false)                  \
-  X(kPersistentVolumeClaim, "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true)    \
-  X(kConfigMap, "", "v1", "ConfigMap", "configmaps", true)                                        \
-  X(kSecret, "", "v1", "Secret", "secrets", true)                                                 \
-  X(kServiceAccount, "", "v1", "ServiceAccount", "serviceaccounts", true)                         \
-  X(kEndpoints, "", "v1", "Endpoints", "endpoints", true)                                         \
-  X(kCoreEvent, "", "v1", "Event", "events", true)                                                \
-  X(kLimitRange, "", "v1", "LimitRange", "limitranges", true)                                     \
-  X(kResourceQuota, "", "v1", "ResourceQuota", "resourcequotas", true)                            \
-  X(kPodTemplate, "", "v1", "PodTemplate", "podtemplates", true)                                  \
-  X(kComponentStatus, "", "v1", "ComponentStatus", "componentstatuses", false)                    \
-  X(kDeployment, "apps", "v1", "Deployment", "deployments", true)                                 \
-  X(kReplicaSet, "apps", "v1", "ReplicaSet", "replicasets", true)                                 \
-  X(kStatefulSet, "apps", "v1", "StatefulSet", "statefulsets", true)                              \
-  X(kDaemonSet, "apps", "v1", "DaemonSet", "daemonsets", true)                                    \
-  X(kControllerRevision, "apps", "v1", "ControllerRevision", "controllerrevisions", true)         \
-  X(kJob, "batch", "v1", "Job", "jobs", true)                                                     \
-  X(kCronJob, "batch", "v1", "CronJob", "cronjobs", true)                                         \
-  X(kHorizontalPodAutoscaler, "autoscaling", "v2", "HorizontalPodAutoscaler",                     \
-    "horizontalpodautoscalers", true)                                                             \
-  X(kPodDisruptionBudget, "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", true)    \
-  X(kPriorityClass, "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false)         \
-  X(kStorageClass, "storage.k8s.io", "v1", "StorageClass", "storageclasses", false)               \
-  X(kCsiNode, "storage.k8s.io", "v1", "CSINode", "csinodes", false)                               \
-  X(kCsiDriver, "storage.k8s.io", "v1", "CSIDriver", "csidrivers", false)                         \
-  X(kCsiStorageCapacity, "storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities",    \
-    true)                                                                                         \
-  X(kVolumeAttachment, "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", false)    \
-  X(kVolumeAttributesClass, "storage.k8s.io", "v1", "VolumeAttributesClass",                      \
-    "volumeattributesclasses", false)                                                             \
-  X(kLease, "coordination.k8s.io", "v1", "Lease", "leases", true)                                 \
-  X(kEvent, "events.k8s.io", "v1", "Event", "events", true)                                       \
-  X(kResourceClaim, "resource.k8s.io", "v1", "ResourceClaim", "resourceclaims", true)             \
-  X(kResourceClaimTemplate, "resource.k8s.io", "v1", "ResourceClaimTemplate",                     \
-    "resourceclaimtemplates", true)                                                               \
-  X(kResourceSlice, "resource.k8s.io", "v1", "ResourceSlice", "resourceslices", false)            \
-  X(kDeviceClass, "resource.k8s.io", "v1", "DeviceClass", "deviceclasses", false)                 \
-  X(kCustomResourceDefinition, "apiextensions.k8s.io", "v1", "CustomResourceDefinition",          \
-    "customresourcedefinitions", false)                                                           \
-  X(kApiService, "apiregistration.k8s.io", "v1", "APIService", "apiservices", false)              \
-  X(kRole, "rbac.authorization.k8s.io", "v1", "Role", "roles", true)                              \
-  X(kRoleBinding, "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true)         \
-  X(kClusterRole, "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false)        \
-  X(kClusterRoleBinding, "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding",                 \
-    "clusterrolebindings", false)                                                                 \
-  X(kMutatingWebhookConfiguration, "admissionregistration.k8s.io", "v1",                          \
-    "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false)                       \
-  X(kValidatingWebhookConfiguration, "admissionregistration.k8s.io", "v1",                        \
-    "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false)                   \
-  X(kValidatingAdmissionPolicy, "admissionregistration.k8s.io", "v1",                             \
-    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false)                            \
-  X(kValidatingAdmissionPolicyBinding, "admissionregistration.k8s.io", "v1",                      \
-    "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false)               \
-  X(kEndpointSlice, "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", true)            \
-  X(kIngress, "networking.k8s.io", "v1", "Ingress", "ingresses", true)                            \
-  X(kIngressClass, "networking.k8s.io", "v1", "IngressClass", "ingressclasses", false)            \
-  X(kNetworkPolicy, "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", true)          \
-  X(kRuntimeClass, "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", false)                  \
-  X(kCertificateSigningRequest, "certificates.k8s.io", "v1", "CertificateSigningRequest",         \
-    "certificatesigningrequests", false)                                                          \
-  X(kTokenReview, "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", false)            \
-  X(kSelfSubjectReview, "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", \
-    false)                                                                                        \
-  X(kSubjectAccessReview, "authorization.k8s.io", "v1", "SubjectAccessReview",                    \
-    "subjectaccessreviews", false)                                                                \
-  X(kSelfSubjectAccessReview, "authorization.k8s.io", "v1", "SelfSubjectAccessReview",            \
-    "selfsubjectaccessreviews", false)                                                            \
-  X(kLocalSubjectAccessReview, "authorization.k8s.io", "v1", "LocalSubjectAccessReview",          \
-    "localsubjectaccessreviews", true)                                                            \
-  X(kSelfSubjectRulesReview, "authorization.k8s.io", "v1", "SelfSubjectRulesReview",              \
+#define BERTH_KINDS(X)                                                                             \
+  X(kPod, "", "v1", "Pod", "pods", true)                                                           \
+  X(kNode, "", "v1", "Node", "nodes", false)                                                       \
+  X(kNamespace, "", "v1", "Namespace", "namespaces", false)                                        \
+  X(kService, "", "v1", "Service", "services", true)                                               \
+  X(kReplicationController, "", "v1", "ReplicationController", "replicationcontrollers", true)     \
+  X(kPersistentVolume, "", "v1", "PersistentVolume", "persistentvolumes", false)                   \
+  X(kPersistentVolumeClaim, "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true)     \
+  X(kConfigMap, "", "v1", "ConfigMap", "configmaps", true)                                         \
+  X(kSecret, "", "v1", "Secret", "secrets", true)                                                  \
+  X(kServiceAccount, "", "v1", "ServiceAccount", "serviceaccounts", true)                          \
+  X(kEndpoints, "", "v1", "Endpoints", "endpoints", true)                                          \
+  X(kCoreEvent, "", "v1", "Event", "events", true)                                                 \
+  X(kLimitRange, "", "v1", "LimitRange", "limitranges", true)                                      \
+  X(kResourceQuota, "", "v1", "ResourceQuota", "resourcequotas", true)                             \
+  X(kPodTemplate, "", "v1", "PodTemplate", "podtemplates", true)                                   \
+  X(kComponentStatus, "", "v1", "ComponentStatus", "componentstatuses", false)                     \
+  X(kDeployment, "apps", "v1", "Deployment", "deployments", true)                                  \
+  X(kReplicaSet, "apps", "v1", "ReplicaSet", "replicasets", true)                                  \
+  X(kStatefulSet, "apps", "v1", "StatefulSet", "statefulsets", true)                               \
+  X(kDaemonSet, "apps", "v1", "DaemonSet", "daemonsets", true)                                     \
+  X(kControllerRevision, "apps", "v1", "ControllerRevision", "controllerrevisions", true)          \
+  X(kJob, "batch", "v1", "Job", "jobs", true)                                                      \
+  X(kCronJob, "batch", "v1", "CronJob", "cronjobs", true)                                          \
+  X(kHorizontalPodAutoscaler, "autoscaling", "v2", "HorizontalPodAutoscaler",                      \
+    "horizontalpodautoscalers", true)                                                              \
+  X(kPodDisruptionBudget, "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", true)     \
+  X(kPriorityClass, "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false)          \
+  X(kStorageClass, "storage.k8s.io", "v1", "StorageClass", "storageclasses", false)                \
+  X(kCsiNode, "storage.k8s.io", "v1", "CSINode", "csinodes", false)                                \
+  X(kCsiDriver, "storage.k8s.io", "v1", "CSIDriver", "csidrivers", false)                          \
+  X(kCsiStorageCapacity, "storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities",     \
+    true)                                                                                          \
+  X(kVolumeAttachment, "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", false)     \
+  X(kVolumeAttributesClass, "storage.k8s.io", "v1", "VolumeAttributesClass",                       \
+    "volumeattributesclasses", false)                                                              \
+  X(kLease, "coordination.k8s.io", "v1", "Lease", "leases", true)                                  \
+  X(kEvent, "events.k8s.io", "v1", "Event", "events", true)                                        \
+  X(kResourceClaim, "resource.k8s.io", "v1", "ResourceClaim", "resourceclaims", true)              \
+  X(kResourceClaimTemplate, "resource.k8s.io", "v1", "ResourceClaimTemplate",                      \
+    "resourceclaimtemplates", true)                                                                \
+  X(kResourceSlice, "resource.k8s.io", "v1", "ResourceSlice", "resourceslices", false)             \
+  X(kDeviceClass, "resource.k8s.io", "v1", "DeviceClass", "deviceclasses", false)                  \
+  X(kCustomResourceDefinition, "apiextensions.k8s.io", "v1", "CustomResourceDefinition",           \
+    "customresourcedefinitions", false)                                                            \
+  X(kApiService, "apiregistration.k8s.io", "v1", "APIService", "apiservices", false)               \
+  X(kRole, "rbac.authorization.k8s.io", "v1", "Role", "roles", true)                               \
+  X(kRoleBinding, "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true)          \
+  X(kClusterRole, "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false)         \
+  X(kClusterRoleBinding, "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding",                  \
+    "clusterrolebindings", false)                                                                  \
+  X(kMutatingWebhookConfiguration, "admissionregistration.k8s.io", "v1",                           \
+    "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false)                        \
+  X(kValidatingWebhookConfiguration, "admissionregistration.k8s.io", "v1",                         \
+    "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false)                    \
+  X(kValidatingAdmissionPolicy, "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", \
+    "validatingadmissionpolicies", false)                                                          \
+  X(kValidatingAdmissionPolicyBinding, "admissionregistration.k8s.io", "v1",                       \
+    "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false)                \
+  X(kEndpointSlice, "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", true)             \
+  X(kIngress, "networking.k8s.io", "v1", "Ingress", "ingresses", true)                             \
+  X(kIngressClass, "networking.k8s.io", "v1", "IngressClass", "ingressclasses", false)             \
+  X(kNetworkPolicy, "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", true)           \
+  X(kRuntimeClass, "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", false)                   \
+  X(kCertificateSigningRequest, "certificates.k8s.io", "v1", "CertificateSigningRequest",          \
+    "certificatesigningrequests", false)                                                           \
+  X(kTokenReview, "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", false)             \
+  X(kSelfSubjectReview, "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews",  \
+    false)                                                                                         \
+  X(kSubjectAccessReview, "authorization.k8s.io", "v1", "SubjectAccessReview",                     \
+    "subjectaccessreviews", false)                                                                 \
+  X(kSelfSubjectAccessReview, "authorization.k8s.io", "v1", "SelfSubjectAccessReview",             \
+    "selfsubjectaccessreviews", false)                                                             \
+  X(kLocalSubjectAccessReview, "authorization.k8s.io", "v1", "LocalSubjectAccessReview",           \
+    "localsubjectaccessreviews", true)                                                             \
+  X(kSelfSubjectRulesReview, "authorization.k8s.io", "v1", "SelfSubjectRulesReview",               \
     "selfsubjectrulesreviews", false)
 
 enum Place : std::uint16_t {
@@ -157,7 +157,8 @@ class Registry {
     return id;
   }
   void put(KindId id, Kind kind, bool guessed) {
-    std::string head = fmt::format(R"({{"kind":"{}","apiVersion":"{}")", kind.kind, kind.api_version());
+    std::string head =
+        fmt::format(R"({{"kind":"{}","apiVersion":"{}")", kind.kind, kind.api_version());
     kinds_[{kind.api_version(), kind.kind}] = id;
     resources_[{kind.group, kind.version, kind.plural}] = id;
     kept_.push_back(std::make_unique<Entry>(Entry{std::move(kind), std::move(head), guessed}));

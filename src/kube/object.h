@@ -39,6 +39,7 @@ struct OwnerRef {
 };
 
 struct Doc;  // object.cc
+struct ObjectList;
 
 // Immutable, thread-safe; a handle of 8 bytes, copying is one increment. A default-made Object is
 // empty: only valid() may be asked.
@@ -87,6 +88,7 @@ class Object {
   Object without_managed_fields() const;  // shares body and status
 
  private:
+  friend Result<ObjectList> parse_list(KindId, std::string_view, bool, const json::Limits&);
   explicit Object(Doc* doc) : doc_(doc) {}
   Doc* doc_ = nullptr;
 };
@@ -98,8 +100,9 @@ struct ObjectList {
   std::vector<Object> items;
 };
 
-// A PodList, NodeList or List as one pass over its bytes. `keep_managed_fields` false cuts them
-// while reading.
+// A PodList, NodeList or List as one pass over its bytes, which are copied; a caller that reads
+// page by page never holds more than its objects and one page. `keep_managed_fields` false cuts
+// them while reading. max_bytes bounds each item, not the list.
 Result<ObjectList> parse_list(KindId, std::string_view json, bool keep_managed_fields = true,
                               const json::Limits& = {});
 

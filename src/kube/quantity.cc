@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/quantity.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 #include <type_traits>
+
+#include <boost/multiprecision/cpp_int.hpp>
+#include <fmt/format.h>
 
 namespace berth::kube {
 namespace {
@@ -38,7 +38,9 @@ std::int64_t wrapping_negate(std::int64_t v) {
   return static_cast<std::int64_t>(-static_cast<std::uint64_t>(v));
 }
 
-Big power_of_ten(std::int64_t n) { return boost::multiprecision::pow(Big(10), static_cast<unsigned>(n)); }
+Big power_of_ten(std::int64_t n) {
+  return boost::multiprecision::pow(Big(10), static_cast<unsigned>(n));
+}
 
 // The low 64 bits with the sign on top, as Go's big.Int.Int64 has them.
 std::int64_t low_bits(const Big& v) {
@@ -145,8 +147,7 @@ std::optional<Unit> unit_of(std::string_view suffix) {
   if (suffix.size() < 2 || (suffix[0] != 'e' && suffix[0] != 'E')) return std::nullopt;
   suffix.remove_prefix(suffix[1] == '+' ? 2 : 1);
   std::int64_t exponent = 0;
-  const auto [end, error] =
-      std::from_chars(suffix.data(), suffix.data() + suffix.size(), exponent);
+  const auto [end, error] = std::from_chars(suffix.data(), suffix.data() + suffix.size(), exponent);
   if (error != std::errc() || end != suffix.data() + suffix.size()) return std::nullopt;
   return Unit{Format::kDecimalExponent, wrap(exponent)};
 }
@@ -273,9 +274,9 @@ Result<Quantity> Quantity::parse(std::string_view text) {
       q.value_ = parts->positive ? result : -result;
       q.scale_ = scale;
       // Is it written canonically? k8s 1.36: only looks that way, so "+1.500" is kept as it is.
-      const bool kept = binary ? (number & 7) != 0
-                               : scale % 3 == 0 && parts->whole[0] != '0' &&
-                                     !(number % 1000 == 0 && digits >= 3);
+      const bool kept =
+          binary ? (number & 7) != 0
+                 : scale % 3 == 0 && parts->whole[0] != '0' && !(number % 1000 == 0 && digits >= 3);
       if (kept) q.text_ = text;
       return q;
     }
@@ -398,10 +399,9 @@ std::int64_t Quantity::scaled_value(std::int32_t scale) const {
   if (down < 0) {
     // k8s 1.36: the power is taken as a double; one that is too large becomes the least integer,
     // and the product wraps.
-    const std::uint64_t power =
-        -down > kMaxInt64Digits
-            ? std::uint64_t{1} << 63
-            : static_cast<std::uint64_t>(*scale_up(1, -down));
+    const std::uint64_t power = -down > kMaxInt64Digits
+                                    ? std::uint64_t{1} << 63
+                                    : static_cast<std::uint64_t>(*scale_up(1, -down));
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low_bits(unscaled)) * power);
   }
   if (down <= kMaxInt64Digits && unscaled < std::numeric_limits<std::int64_t>::max()) {
@@ -427,7 +427,8 @@ std::string Quantity::text() const {
   if (format == Format::kBinarySI) {
     static const Quantity kLow = of(-1024), kHigh = of(1024);
     bool decimal_form = *this > kLow && *this < kHigh;
-    if (!decimal_form && !big_) decimal_form = scale_ < 0 && scale_up(scale_down(value_, -scale_), -scale_) != value_;
+    if (!decimal_form && !big_)
+      decimal_form = scale_ < 0 && scale_up(scale_down(value_, -scale_), -scale_) != value_;
     Decimal rounded;
     if (!decimal_form && (big_ || scale_ > 0)) {
       rounded = decimal();
