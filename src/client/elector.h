@@ -31,7 +31,7 @@ struct LeaseRecord {
 };
 
 struct ElectorSettings {
-  std::string identity;  // must be unique; see unique_identity
+  std::string identity = {};  // must be unique; see unique_identity
   Duration lease = 15s;
   Duration renew_deadline = 10s;  // less than lease
   Duration retry = 2s;            // less than renew_deadline / 1.2

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small API server for tests: objects in maps with one global revision, watch history that can be
+// compacted, conflicts, paging, WatchList, bookmarks, timeouts; it can be away, and be restored to
+// an older state. It knows nothing about what the objects mean.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/random.h"
+#include "client/transport.h"
+#include "kube/api.h"
+
+namespace berth::faults {
+
+// Loop-confined to `home`.
+class FakeServer final : public kube::ApiHandler {
+ public:
+  using Objects = std::map<kube::Key, kube::Object>;
+
+  FakeServer(Executor& home, Random random) : home_(home), random_(random) {}
+  ~FakeServer() override;
+
+  void handle(kube::ApiRequest, Done<kube::ApiReply>) override;
+
+  // Writes as some other client would make them. `body` is JSON members such as "\"spec\":{}".
+  kube::Object set(kube::KindId, const kube::Key&, const std::string& body);
+  bool remove(kube::KindId, const kube::Key&);
+  const Objects& all(kube::KindId kind) { return objects_[kind]; }
+  kube::Revision revision() const { return revision_; }
+
+  void compact();  // forgets all history; continue tokens expire
+  void knows_watch_list(bool yes) { watch_list_ = yes; }
+  void sends_bookmarks(bool yes) { bookmarks_ = yes; }
+  void refuse_writes(std::optional<Reason> reason) { refusal_ = reason; }
+  struct Backup {
+    std::map<kube::KindId, Objects> objects;
+    kube::Revision revision;
+  };
+  Backup backup() const { return {objects_, revision_}; }
+  void restore(Backup);  // and cuts every watch
+  void cut_watches();
+
+  std::uint64_t requests = 0, lists = 0, watches = 0;
+  Fn<void(kube::KindId, const kube::Object&)> on_commit = nullptr;  // every state that was stored
+
+ private:
+  struct Change {
+    kube::Revision revision;
+    kube::KindId kind;
+    kube::WatchEvent::Type type;
+    kube::Object object;
+  };
+  struct Watcher;
+  class Stream;
+
+  Result<kube::ApiReply> answer(kube::ApiRequest&);
+  Result<kube::ApiReply> list(const kube::ApiRequest&);
+  Result<kube::ApiReply> watch(const kube::ApiRequest&);
+  Result<kube::ApiReply> create(const kube::ApiRequest&);
+  Result<kube::ApiReply> update(const kube::ApiRequest&);
+  Result<kube::ApiReply> patch(const kube::ApiRequest&);
+  Result<kube::ApiReply> erase(const kube::ApiRequest&);
+  kube::Object store(kube::KindId, const kube::Key&, const std::string& json, std::string uid);
+  void erase_key(kube::KindId, const kube::Key&);
+  void changed(Change);
+  void pump(Watcher&);
+  void arm_bookmarks();
+
+  Executor& home_;
+  Random random_;
+  kube::Revision revision_ = 100, floor_ = 100;
+  std::uint64_t uids_ = 0;
+  std::optional<Reason> refusal_;
+  bool watch_list_ = true, bookmarks_ = true, ticking_ = false;
+  std::map<kube::KindId, Objects> objects_;
+  std::deque<Change> history_;
+  std::map<std::string, std::vector<kube::Object>> snapshots_;  // what is left, by continue token
+  std::map<std::string, kube::Revision> snapshot_revisions_;
+  std::vector<std::shared_ptr<Watcher>> watchers_;
+};
+
+// The way to a FakeServer from any lane of the same World.
+class Wire final : public client::Transport {
+ public:
+  Wire(Executor& server, kube::ApiHandler& handler) : server_(server), handler_(handler) {}
+  void call(kube::ApiRequest request, Instant, Done<kube::ApiReply> done) override {
+    server_.post([this, request = std::move(request), done = std::move(done)]() mutable {
+      handler_.handle(std::move(request), std::move(done));
+    });
+  }
+
+ private:
+  Executor& server_;
+  kube::ApiHandler& handler_;
+};
+
+}  // namespace berth::faults
