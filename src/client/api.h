@@ -3,34 +3,33 @@
 // the rate limiter.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/random.h"
 #include "base/scope.h"
+#include "client/rate_limiter.h"
 #include "client/transport.h"
 #include "kube/api.h"
 
 namespace berth::client {
 
-class RateLimiter;
-
-// Whose turn it is when the rate limiter holds requests back.
-enum class Urgency : unsigned char { kBind, kStatus, kEvent };
-
 struct RetryPolicy {
   int attempts = 10;                   // client-go's bound for replies with Retry-After
-  Duration first = 100ms, most = 30s;  // doubling with full jitter, where the server names no time
+  Duration first = 100ms, most = 30s;  // doubling with full jitter, on top of Retry-After
   Duration call_limit = 30s;           // each attempt
+  Duration overall = 60s;              // no attempt starts later than this after the call
 };
 
-// Loop-confined to its scope's executor. Replies come as Done fires: never inline. What is retried:
-// a refused request that carries Retry-After (any verb; the server did nothing), Unreachable with
-// outcome kNotSent, and reads whatever happened to them. A write with outcome kUnknown is handed
-// back as it is; only the caller can tell what it meant.
+// Loop-confined to its scope's executor; it may be destroyed before its calls have ended. Replies
+// come as Done fires: never inline. What is retried: a refused request that carries Retry-After
+// (any verb; the server did nothing), a request that was never sent, and reads that got no answer.
+// A write with outcome kUnknown is handed back as it is; only the caller can tell what it meant. A
+// watch is tried once: its owner knows best when to come back.
 class Api {
  public:
+  // `scope`, `transport` and `limiter` outlive the calls. No limiter: no limit.
   Api(Scope& scope, Transport& transport, Random random, RateLimiter* limiter = nullptr,
       RetryPolicy retry = {});
   ~Api();
@@ -47,21 +46,25 @@ class Api {
              std::string subresource = "", kube::Options = {}, Urgency = Urgency::kStatus);
   void erase(kube::KindId, const kube::Key&, Done<Ok>, kube::Options = {});
   void erase_collection(kube::KindId, std::string ns, kube::Options, Done<Ok>);
-  void bind(const kube::Key& pod, std::string_view uid, std::string_view node,
-            Done<Ok>);  // tells a lost reply from a lost race by reading back
+  // Tells a lost reply from a lost race by reading back. An error with outcome kUnknown means that
+  // even this failed; Conflict and NotFound mean that the pod is not ours to bind any more.
+  void bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok>);
   void evict(const kube::Key& pod, kube::Options, Done<Ok>);
   void raw(std::string method, std::string path, std::string body,
            Done<std::string>);                                 // "/readyz", "/version"
   void call(kube::ApiRequest, Urgency, Done<kube::ApiReply>);  // anything else
 
-  Transport& transport() { return transport_; }
+  Transport& transport();
 
  private:
-  Scope& scope_;
-  Transport& transport_;
-  Random random_;
-  RateLimiter* limiter_;
-  RetryPolicy retry_;
+  struct Core;  // what calls in progress share
+  class Call;
+  class Bind;
+  class ListAll;
+  template <class T>
+  static void start(const std::shared_ptr<Core>&, kube::ApiRequest, Urgency, Done<T>);
+
+  std::shared_ptr<Core> core_;
 };
 
 }  // namespace berth::client
