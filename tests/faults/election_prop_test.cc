@@ -6,6 +6,7 @@
 #include "base/world.h"
 #include "client/faulty_transport.h"
 #include "client/leader_election.h"
+#include "client/local_transport.h"
 #include "fake_server.h"
 
 namespace berth::faults {
@@ -18,7 +19,7 @@ class Candidate final : public Component {
   Candidate(Env& env, Executor& api, FakeServer& server, client::ElectorSettings settings,
             client::TransportFaults faults)
       : scope_(env.runtime.loop("main"), env.name),
-        wire_(api, server),
+        wire_(api, server, {}),
         transport_(scope_, wire_, faults, env.random.fork("faults")),
         identity_(named(env, settings)),
         election_(scope_, transport_, env.random.fork("election"),
@@ -45,7 +46,7 @@ class Candidate final : public Component {
   }
 
   Scope scope_;
-  Wire wire_;
+  client::LocalTransport wire_;
   client::FaultyTransport transport_;
   std::string identity_;
   LeaderElection election_;

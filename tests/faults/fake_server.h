@@ -14,7 +14,6 @@
 
 #include "base/executor.h"
 #include "base/random.h"
-#include "client/transport.h"
 #include "kube/api.h"
 
 namespace berth::faults {
@@ -84,21 +83,6 @@ class FakeServer final : public kube::ApiHandler {
   std::map<std::string, std::vector<kube::Object>> snapshots_;  // what is left, by continue token
   std::map<std::string, kube::Revision> snapshot_revisions_;
   std::vector<std::shared_ptr<Watcher>> watchers_;
-};
-
-// The way to a FakeServer from any lane of the same World.
-class Wire final : public client::Transport {
- public:
-  Wire(Executor& server, kube::ApiHandler& handler) : server_(server), handler_(handler) {}
-  void call(kube::ApiRequest request, Instant, Done<kube::ApiReply> done) override {
-    server_.post([this, request = std::move(request), done = std::move(done)]() mutable {
-      handler_.handle(std::move(request), std::move(done));
-    });
-  }
-
- private:
-  Executor& server_;
-  kube::ApiHandler& handler_;
 };
 
 }  // namespace berth::faults

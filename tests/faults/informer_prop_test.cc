@@ -8,6 +8,7 @@
 #include "base/world.h"
 #include "client/faulty_transport.h"
 #include "client/informer.h"
+#include "client/local_transport.h"
 #include "fake_server.h"
 
 namespace berth::faults {
@@ -35,7 +36,7 @@ class Follower final : public Component {
  public:
   Follower(Env& env, Executor& api, FakeServer& server, bool stream)
       : scope_(env.runtime.loop("main"), env.name),
-        wire_(api, server),
+        wire_(api, server, {}),
         transport_(scope_, wire_, kBad, env.random.fork("faults")),
         informer_(scope_, transport_, env.random.fork("informer"), options(stream)) {
     InformerHandler<Object> handler;
@@ -80,7 +81,7 @@ class Follower final : public Component {
   }
 
   Scope scope_;
-  Wire wire_;
+  client::LocalTransport wire_;
   client::FaultyTransport transport_;
   Informer<> informer_;
   std::map<Key, Object> mirror_;

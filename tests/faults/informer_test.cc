@@ -7,6 +7,7 @@
 
 #include "base/world.h"
 #include "client/faulty_transport.h"
+#include "client/local_transport.h"
 #include "fake_server.h"
 
 namespace berth::faults {
@@ -67,7 +68,7 @@ class InformerTest : public testing::Test {
   World world{11};
   std::shared_ptr<client::ServerTraits> traits = std::make_shared<client::ServerTraits>();
   FakeServer server{world.loop("api"), Random(1)};
-  Wire wire{world.loop("api"), server};
+  client::LocalTransport wire{world.loop("api"), server, {}};
   Scope root{world.loop("client"), "test"};
   client::FaultyTransport transport{root, wire, {}, Random(2)};
   std::unique_ptr<Informer<>> informer;
