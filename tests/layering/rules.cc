@@ -62,7 +62,7 @@ constexpr Library kLibraries[] = {
     {"openssl/", "net"},
     {"zlib.h", "net"},
     {"boost/json", "json", "apiserver"},
-    {"yaml-cpp/", "json"},
+    {"yaml.h", "json"},
     {"prometheus/", "base"},
     {"CLI/", "cli"},
     {"sqlite3.h", "apiserver"},
