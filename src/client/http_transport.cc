@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/http_transport.h"
 
+#include <deque>
 #include <future>
 #include <set>
 #include <utility>
@@ -39,10 +40,10 @@ std::string full_user_agent(const std::string& product) {
   return fmt::format("{} (linux/{})", product, go);
 }
 
-Error cancelled() {
+Error cancelled(Outcome outcome) {
   return {.reason = Reason::kCancelled,
           .message = "the connection to the API server was closed",
-          .outcome = Outcome::kUnknown};
+          .outcome = outcome};
 }
 
 }  // namespace
@@ -62,6 +63,11 @@ struct HttpTransport::Core {
   std::unique_ptr<Credentials> credentials;
   net::TlsClientOptions tls;  // what the client makes connections with
   std::set<std::string> warnings_seen;
+  std::size_t in_flight = 0;
+  std::deque<std::shared_ptr<Call>> queue;  // for a connection
+
+  void enter(std::shared_ptr<Call>);
+  void leave();
 
   // Connections are made anew only for material that changed, not for every token.
   Result<Ok> use(const net::TlsClientOptions& now) {
@@ -108,7 +114,8 @@ class HttpTransport::Watch final : public kube::WatchStream {
           lines(core->options.most_line) {}
 
     void pull() {
-      if (core->scope.closing() || !stream) return want(tl::unexpected(cancelled()));
+      if (core->scope.closing() || !stream)
+        return want(tl::unexpected(cancelled(Outcome::kUnknown)));
       stream->read(core->scope.done<HttpStream::Chunk>(
           kNoLimit, [self = shared_from_this()](Result<HttpStream::Chunk> chunk) {
             self->on_chunk(std::move(chunk));
@@ -122,8 +129,7 @@ class HttpTransport::Watch final : public kube::WatchStream {
       const bool good = lines.feed(chunk->bytes, [&](std::string_view line) {
         Result<kube::WatchEvent> event = kube::parse_watch_event(kind, line);
         if (!event) {
-          problem = std::move(event.error());
-          problem.message = "a watch event is not readable: " + problem.message;
+          problem.message = "a watch event is not readable: " + event.error().message;
           return false;
         }
         batch.events.push_back(std::move(*event));
@@ -162,8 +168,14 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
         deadline_(deadline),
         done_(std::move(done)) {}
 
+  bool is_watch() const { return request_.verb == Verb::kWatch; }
+  // A lease is renewed in time or lost: it does not wait behind a burst of other writes.
+  bool is_urgent() const { return request_.verb != Verb::kRaw && request_.kind == kube::kLease; }
+
+  void cancel() { done_(tl::unexpected(cancelled(Outcome::kNotSent))); }  // while it queues
+
   void start() {
-    if (core_->scope.closing()) return done_(tl::unexpected(cancelled()));
+    if (core_->scope.closing()) return finish(tl::unexpected(cancelled(Outcome::kNotSent)));
     const Duration left = deadline_ - core_->loop.clock().now();
     if (left <= Duration{}) return too_late();
     core_->credentials->get(core_->scope.done<std::shared_ptr<const Secrets>>(
@@ -173,21 +185,26 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
   }
 
  private:
+  void finish(Result<ApiReply> reply) {
+    done_(std::move(reply));
+    if (!is_watch()) core_->leave();
+  }
+
   void too_late() {
-    done_(tl::unexpected(Error{.reason = Reason::kTimeout,
-                               .message = "the request was not sent in time",
-                               .outcome = Outcome::kNotSent}));
+    finish(tl::unexpected(Error{.reason = Reason::kTimeout,
+                                .message = "the request was not sent in time",
+                                .outcome = Outcome::kNotSent}));
   }
 
   void on_secrets(Result<std::shared_ptr<const Secrets>> secrets) {
     if (!secrets && secrets.error().reason == Reason::kTimeout) return too_late();
-    if (!secrets) return done_(tl::unexpected(std::move(secrets.error())));
+    if (!secrets) return finish(tl::unexpected(std::move(secrets.error())));
     if (shown_ == *secrets)  // nothing better to show: the refusal stands
-      return done_(tl::unexpected(std::move(refusal_)));
+      return finish(tl::unexpected(std::move(refusal_)));
     shown_ = std::move(*secrets);
     if (Result<Ok> r = core_->use(shown_->tls); !r) {
       r.error().outcome = Outcome::kNotSent;
-      return done_(tl::unexpected(std::move(r.error())));
+      return finish(tl::unexpected(std::move(r.error())));
     }
     send();
   }
@@ -220,9 +237,10 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
   }
 
   void on_response(Result<net::HttpResponse> response) {
-    if (!response) return done_(tl::unexpected(std::move(response.error())));
+    if (!response) return finish(tl::unexpected(std::move(response.error())));
     core_->log_warnings(read_warnings(response->headers));
     if (response->body.size() >= core_->options.offload_from) {
+      core_->leave();
       core_->runtime.offload(
           core_->loop,
           [request = std::move(request_), r = std::move(*response),
@@ -232,11 +250,11 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
     }
     Result<ApiReply> reply = read_reply(request_, std::move(*response));
     if (!reply && again(reply.error())) return;
-    done_(std::move(reply));
+    finish(std::move(reply));
   }
 
   void on_stream(Result<std::unique_ptr<HttpStream>> stream) {
-    if (!stream) return done_(tl::unexpected(std::move(stream.error())));
+    if (!stream) return finish(tl::unexpected(std::move(stream.error())));
     core_->log_warnings(read_warnings((*stream)->headers()));
     if ((*stream)->status() != 200) {
       refused_stream_ = std::move(*stream);
@@ -245,7 +263,7 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
     ApiReply reply;
     reply.warnings = read_warnings((*stream)->headers());
     reply.body = std::make_unique<Watch>(core_, request_.kind, std::move(*stream));
-    done_(std::move(reply));
+    finish(std::move(reply));
   }
 
   void read_refusal() {
@@ -262,7 +280,7 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
         read_error(request_, refused_stream_->status(), refused_stream_->headers(), refusal_body_);
     refused_stream_.reset();
     refusal_body_.clear();
-    if (!again(error)) done_(tl::unexpected(std::move(error)));
+    if (!again(error)) finish(tl::unexpected(std::move(error)));
   }
 
   std::shared_ptr<Core> core_;
@@ -276,6 +294,24 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
   std::unique_ptr<HttpStream> refused_stream_;
   std::string refusal_body_;
 };
+
+void HttpTransport::Core::enter(std::shared_ptr<Call> call) {
+  if (call->is_watch()) return call->start();
+  if (in_flight < options.connections) {
+    ++in_flight;
+    return call->start();
+  }
+  queue.insert(call->is_urgent() ? queue.begin() : queue.end(), std::move(call));
+}
+
+void HttpTransport::Core::leave() {
+  --in_flight;
+  if (queue.empty() || in_flight >= options.connections) return;
+  // Posted: a long queue of calls that are too late must not become a deep stack.
+  ++in_flight;
+  loop.post([call = std::move(queue.front())] { call->start(); });
+  queue.pop_front();
+}
 
 Result<std::unique_ptr<HttpTransport>> HttpTransport::create(Runtime& runtime, ClusterConfig config,
                                                              const Logger& log,
@@ -320,7 +356,9 @@ HttpTransport::~HttpTransport() {
   const std::future<void> closed = promise.get_future();
   loop.post([core = std::move(core_), p = std::move(promise)]() mutable {
     Scope& scope = core->scope;
+    const auto queue = std::exchange(core->queue, {});
     scope.close(0s, [core = std::move(core), p = std::move(p)]() mutable { p.set_value(); });
+    for (const auto& call : queue) call->cancel();
   });
   // A loop that has ended drops the task and with it the promise, which ends the wait too.
   if (!loop.here()) closed.wait();
@@ -333,7 +371,7 @@ void HttpTransport::call(ApiRequest request, Instant deadline, Done<ApiReply> do
   request.body = {};
   auto call = std::make_shared<Call>(core_, std::move(request), std::move(*http), deadline,
                                      std::move(done));
-  core_->loop.post([call = std::move(call)] { call->start(); });
+  core_->loop.post([core = core_.get(), call = std::move(call)] { core->enter(call); });
 }
 
 }  // namespace berth::client
