@@ -11,7 +11,15 @@ Result<ResourceList> parse_resource_list(json::Slice list, std::string_view path
     return invalid(fmt::format("{}: must be a map of resource names to quantities", path));
   for (const auto& [name, value] : list.members()) {
     Result<Quantity> quantity = Quantity::from_json(value);
-    if (!quantity) return invalid(fmt::format("{}.{}: {}", path, name, quantity.error().message));
+    if (!quantity) {
+      const bool dotted = name.find('.') != std::string_view::npos;
+      const std::string field =
+          dotted ? fmt::format("{}[{}]", path, name) : fmt::format("{}.{}", path, name);
+      return tl::unexpected(
+          Error{.reason = Reason::kInvalid,
+                .message = fmt::format("{}: {}", field, quantity.error().message),
+                .causes = {{"FieldValueInvalid", quantity.error().message, field}}});
+    }
     out.insert_or_assign(std::string(name), *std::move(quantity));
   }
   return out;
