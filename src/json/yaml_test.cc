@@ -179,6 +179,8 @@ cpu: 500m
 esc: "\u0007é"
 )");
   EXPECT_EQ(json_to_yaml("\"x\""), "x\n");
+  const std::string long_key = R"({"a":{")" + std::string(2000, 'k') + R"(":[1]}})";
+  EXPECT_EQ(read(json_to_yaml(long_key)), long_key);
   EXPECT_EQ(json_to_yaml("[]"), "[]\n");
 }
 

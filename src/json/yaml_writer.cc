@@ -11,6 +11,9 @@ namespace berth::json {
 
 namespace {
 
+// YAML finds a key without a mark before it only up to this length.
+constexpr std::size_t kLongestKey = 1000;
+
 // Characters that YAML wants escaped: controls, and what other readers take for line ends or marks.
 bool must_escape(std::string_view rune) {
   const auto lead = static_cast<unsigned char>(rune[0]);
@@ -59,7 +62,7 @@ std::string quoted(std::string_view text) {
 
 // Would the text, written without quotes, read back as itself, here and in other readers?
 bool plain_is_safe(std::string_view text) {
-  if (text.empty() || text.size() > 1024) return false;
+  if (text.empty() || text.size() > kLongestKey) return false;
   const char first = text.front();
   const bool letter = (first | 0x20) >= 'a' && (first | 0x20) <= 'z';
   const bool number = scan::is_digit(first);
@@ -105,7 +108,7 @@ class YamlWriter {
 
  private:
   static bool is_block(Slice value) {
-    return (value.is_object() || value.is_array()) && value.size() > 0;
+    return value.members().begin() != nullptr || value.elements().begin() != nullptr;
   }
 
   void indent(std::size_t level) { out_.append(level, ' '); }
@@ -128,7 +131,13 @@ class YamlWriter {
     for (const auto [key, member] : value.members()) {
       if (!inlined) indent(level);
       inlined = false;
-      out_ += plain_is_safe(key) ? std::string(key) : quoted(key);
+      const std::string name = plain_is_safe(key) ? std::string(key) : quoted(key);
+      if (name.size() > kLongestKey) {
+        out_.append("? ").append(name).push_back('\n');
+        indent(level);
+      } else {
+        out_ += name;
+      }
       out_ += is_block(member) ? ":\n" : ": ";
       if (is_block(member)) {
         block(member, member.is_array() ? level : level + 2, false);
