@@ -17,7 +17,7 @@ enum class FieldType : std::uint8_t {
   kInteger,
   kNumber,
   kMessage,  // another table: `message`
-  kAny,      // anything (RawExtension, JSON schema values)
+  kAny,      // anything (RawExtension, JSON schema values); `message`, if any, is its protobuf form
   kQuantity,
   kIntOrString,
   kTime,
@@ -41,14 +41,18 @@ struct Field {
   FieldType type = FieldType::kAny;
   Shape shape = Shape::kSingle;
   std::uint16_t number = 0;  // protobuf number; 0 when there is none
-  bool omit_empty = false;
-  bool patch_merge = false;         // patchStrategy contains "merge"
-  bool patch_retain_keys = false;   // patchStrategy contains "retainKeys"
-  bool patch_replace = false;       // patchStrategy contains "replace"
-  std::string_view merge_key = {};  // patchMergeKey
-  ListType list_type = ListType::kUnstated;
-  std::string_view list_map_keys = {};  // comma-separated
-  const Message* message = nullptr;     // for kMessage
+  // Protobuf numbers of the messages around it that JSON does not show (Go's embedded structs),
+  // outermost first; 0: none.
+  std::uint8_t wrappers[2] = {};
+  bool optional = false;           // absent differs from zero (a pointer in Go)
+  bool omit_empty = false;         // not written when empty; a struct in Go never is (but omitzero)
+  bool patch_merge = false;        // patchStrategy contains "merge"
+  bool patch_retain_keys = false;  // patchStrategy contains "retainKeys"
+  bool patch_replace = false;      // patchStrategy contains "replace"
+  std::string_view merge_key = {};           // patchMergeKey
+  ListType list_type = ListType::kUnstated;  // kAtomic: also of maps and messages
+  std::string_view list_map_keys = {};       // comma-separated
+  const Message* message = nullptr;          // for kMessage
 };
 
 struct Message {
