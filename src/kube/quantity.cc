@@ -391,7 +391,13 @@ void Quantity::negate() {
 std::int64_t Quantity::scaled_value(std::int32_t scale) const {
   if (!big_) {
     const std::int64_t up = std::int64_t{scale_} - scale;
-    return up < 0 ? scale_down(value_, -up) : scale_up(value_, up).value_or(0);
+    if (up < 0) return scale_down(value_, -up);
+    if (const auto fits = scale_up(value_, up)) return *fits;
+    // k8s 1.36: these powers are multiplied at once and the product wraps; by others it becomes 0.
+    const bool at_once = up == 1 || up == 2 || up == 3 || up == 6 || up == 9;
+    if (!at_once || value_ == std::numeric_limits<std::int64_t>::min()) return 0;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value_) *
+                                     static_cast<std::uint64_t>(*scale_up(1, up)));
   }
   const Big& unscaled = big_->unscaled;
   const std::int64_t down = std::int64_t{big_->scale} + scale;
