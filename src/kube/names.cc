@@ -33,7 +33,22 @@ bool is_name_part(std::string_view s) {
   return true;
 }
 
-std::string too_long(int most) { return fmt::format("must be no more than {} characters", most); }
+// k8s 1.36: the older rules count characters and the newer ones bytes; both mean bytes.
+std::string too_long(int most, std::string_view unit) {
+  return fmt::format("must be no more than {} {}", most, unit);
+}
+
+Complaints subdomain(std::string_view s, std::string_view unit) {
+  Complaints out;
+  if (s.size() > 253) out.push_back(too_long(253, unit));
+  if (!is_dns_subdomain(s))
+    out.emplace_back(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+        "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
+        "used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+  return out;
+}
 
 constexpr std::string_view kNamePart =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
@@ -44,7 +59,7 @@ constexpr std::string_view kNamePart =
 
 Complaints check_dns_label(std::string_view s) {
   Complaints out;
-  if (s.size() > 63) out.push_back(too_long(63));
+  if (s.size() > 63) out.push_back(too_long(63, "characters"));
   if (is_dns_label(s)) return out;
   if (is_dns_subdomain(s))
     out.emplace_back("must not contain dots");
@@ -56,21 +71,11 @@ Complaints check_dns_label(std::string_view s) {
   return out;
 }
 
-Complaints check_dns_subdomain(std::string_view s) {
-  Complaints out;
-  if (s.size() > 253) out.push_back(too_long(253));
-  if (!is_dns_subdomain(s))
-    out.emplace_back(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-        "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
-        "used for validation is "
-        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
-  return out;
-}
+Complaints check_dns_subdomain(std::string_view s) { return subdomain(s, "characters"); }
 
 Complaints check_dns_1035_label(std::string_view s) {
   Complaints out;
-  if (s.size() > 63) out.push_back(too_long(63));
+  if (s.size() > 63) out.push_back(too_long(63, "characters"));
   if (!is_dns_label(s) || !is_lower(s.front()))
     out.emplace_back(
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
@@ -94,20 +99,19 @@ Complaints check_qualified_name(std::string_view s) {
     }
     if (prefix.empty()) out.emplace_back("prefix part must be non-empty");
     if (!prefix.empty())
-      for (const std::string& why : check_dns_subdomain(prefix))
-        out.push_back("prefix part " + why);
+      for (const std::string& why : subdomain(prefix, "bytes")) out.push_back("prefix part " + why);
   }
   if (name.empty())
     out.emplace_back("name part must be non-empty");
   else if (name.size() > 63)
-    out.push_back("name part " + too_long(63));
+    out.push_back("name part " + too_long(63, "bytes"));
   if (!is_name_part(name)) out.push_back(fmt::format("name part {}", kNamePart));
   return out;
 }
 
 Complaints check_label_value(std::string_view s) {
   Complaints out;
-  if (s.size() > 63) out.push_back(too_long(63));
+  if (s.size() > 63) out.push_back(too_long(63, "bytes"));
   if (!s.empty() && !is_name_part(s))
     out.emplace_back(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
