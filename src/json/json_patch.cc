@@ -8,6 +8,7 @@
 
 #include "json/patch.h"
 #include "json/value.h"
+#include "json/writer.h"
 
 namespace berth::json {
 
@@ -81,7 +82,7 @@ class Patch {
     const std::optional<std::string_view> path = text("path");
     if (op != "add" && op != "remove" && op != "replace" && op != "move" && op != "copy" &&
         op != "test")
-      return invalid(fmt::format("there is no operation \"{}\"", op));
+      return invalid(fmt::format("there is no operation {}", quoted(op)));
     if (!path) return invalid(fmt::format("{} needs a path", op));
     path_ = *path;
     op_ = op;
@@ -112,7 +113,7 @@ class Patch {
   }
 
   tl::unexpected<Error> refuse(std::string_view why) const {
-    return invalid(fmt::format("{} \"{}\": {}", op_, path_, why));
+    return invalid(fmt::format("{} {}: {}", op_, quoted(path_), why));
   }
 
   // The array or object that holds what the pointer names; leaves the last token in `last`.
@@ -185,10 +186,10 @@ class Patch {
   Result<Ok> copy(std::string_view from, std::size_t& copied, unsigned& depth) {
     std::string last;
     Value* const holds = holder(from, last);
-    if (holds == nullptr) return refuse(fmt::format("\"{}\" is missing", from));
+    if (holds == nullptr) return refuse(fmt::format("{} is missing", quoted(from)));
     const Value* const found = child(*holds, last);
     if (found == nullptr && holds->is_array())
-      return refuse(fmt::format("there is no index \"{}\"", from));
+      return refuse(fmt::format("there is no index {}", quoted(from)));
     // k8s 1.36: a missing member is copied as null.
     Value value = found == nullptr ? Value(nullptr, storage_) : Value(*found, storage_);
     copied += found == nullptr ? 0 : print(value).size();

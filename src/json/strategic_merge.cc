@@ -43,8 +43,11 @@ bool says_delete(const Value& value) {
 // A value for an error message.
 std::string brief(const Value& value) {
   std::string text = print(value);
-  if (text.size() > 100) text.replace(97, std::string::npos, "...");
-  return text;
+  if (text.size() <= 100) return text;
+  std::size_t end = 97;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;  // not inside of a character
+  return text.substr(0, end) + "...";
 }
 
 // An element of a list, with what tells it from the others: its merge key's value, or itself.
@@ -204,18 +207,20 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 
 bool Merger::look_up(const Message* schema, std::string_view key, bool list, Strategy& found) {
   if (schema == nullptr)
-    return cannot(fmt::format("cannot merge into \"{}\": what holds it is not an API object", key));
+    return cannot(
+        fmt::format("cannot merge into {}: what holds it is not an API object", quoted(key)));
   const Field* field = schema->find(key);
   if (field == nullptr) {  // k8s 1.36: then any case will do
     const auto at = std::find_if(schema->fields.begin(), schema->fields.end(),
                                  [&](const Field& f) { return same_ignoring_case(f.name, key); });
     if (at == schema->fields.end())
-      return cannot(fmt::format("unable to find api field \"{}\" in {}", key, schema->name));
+      return cannot(fmt::format("unable to find api field {} in {}", quoted(key), schema->name));
     field = &*at;
   }
   const bool is_list = field->shape == Shape::kList ||
                        (field->shape == Shape::kSingle && field->type == FieldType::kBytes);
-  if (list && !is_list) return cannot(fmt::format("\"{}\" of {} is not a list", key, schema->name));
+  if (list && !is_list)
+    return cannot(fmt::format("{} of {} is not a list", quoted(key), schema->name));
   const bool message = field->type == FieldType::kMessage && field->shape != Shape::kMap &&
                        (field->shape == Shape::kList) == list;
   found = {.inner = message ? field->message : nullptr,
@@ -279,11 +284,7 @@ bool Merger::retain_keys(Dict& original, Dict& patch) {
   std::vector<std::string> retained;
   if (!identify_all(list.get_array(), "", retained)) return false;
   const Ranks keep = ranks_of(retained);
-  const auto kept = [&](std::string_view key) {
-    std::string quoted;
-    append_quoted(quoted, key);
-    return keep.contains(quoted);
-  };
+  const auto kept = [&](std::string_view key) { return keep.contains(quoted(key)); };
   for (const auto& member : patch) {
     const std::string_view key = key_of(member);
     if (member.value().is_null() || key.starts_with(kDeleteList) || key.starts_with(kSetOrder))
@@ -345,7 +346,7 @@ bool Merger::set_order(Dict& original, Dict& patch, const Message* schema, std::
   Value* const live = original.if_contains(name);
   Value* const change = patch.if_contains(name);
   if ((live != nullptr && !live->is_array()) || (change != nullptr && !change->is_array()))
-    return cannot(fmt::format("\"{}\" has a $setElementOrder but is not a list", key));
+    return cannot(fmt::format("{} has a $setElementOrder but is not a list", quoted(key)));
   Strategy strategy;
   if (!look_up(schema, key, true, strategy)) return false;
   const List none(storage_);

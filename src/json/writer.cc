@@ -79,6 +79,12 @@ void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_quoted(out, text);
+  return out;
+}
+
 void append_double(std::string& out, double value) {
   if (!std::isfinite(value)) {
     out += "null";

@@ -40,5 +40,6 @@ class Writer {
 
 void append_quoted(std::string& out, std::string_view text);
 void append_double(std::string& out, double);
+std::string quoted(std::string_view text);  // for messages: quotes around it, one line
 
 }  // namespace berth::json

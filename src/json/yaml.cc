@@ -218,7 +218,7 @@ class JsonWriter {
       return node.implicit ? resolve_plain(node.text)
                            : YamlScalar{YamlScalar::Kind::kString, node.text};
     auto scalar = resolve_tagged(node.text, node.tag);
-    if (!scalar) throw Refused{node.place, fmt::format("cannot be read as {}", node.tag)};
+    if (!scalar) throw Refused{node.place, fmt::format("cannot be read as {}", quoted(node.tag))};
     return std::move(*scalar);
   }
 
@@ -287,7 +287,8 @@ class JsonWriter {
       }
       std::string name = key_of(map.children[i]);
       if (!own.insert(name).second)
-        throw Refused{key.place, fmt::format("the key \"{}\" is already set in this map", name)};
+        throw Refused{key.place,
+                      fmt::format("the key {} is already set in this map", quoted(name))};
       members.set(std::move(name), map.children[i + 1]);
     }
   }

@@ -81,7 +81,7 @@ TEST(Yaml, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(read("a: &x\n  b: *x\n"), "error: line 2, column 6: the anchor contains itself");
   EXPECT_EQ(read("a: .inf\n"), "error: line 1, column 4: JSON has no infinite numbers");
   EXPECT_EQ(read("a: !!int x\n"),
-            "error: line 1, column 4: cannot be read as tag:yaml.org,2002:int");
+            "error: line 1, column 4: cannot be read as \"tag:yaml.org,2002:int\"");
   EXPECT_EQ(read("~: 1\n"),
             "error: line 1, column 1: a key must be a string, a number or a boolean");
   EXPECT_EQ(read("a: {<<: 1}\n"), "error: line 1, column 9: \"<<\" takes a map or a list of maps");

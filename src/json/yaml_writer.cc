@@ -41,7 +41,7 @@ bool each_rune(std::string_view text, F f) {
   return true;
 }
 
-std::string quoted(std::string_view text) {
+std::string yaml_quoted(std::string_view text) {
   std::string out = "\"";
   each_rune(text, [&](std::string_view rune) {
     if (rune == "\"" || rune == "\\") {
@@ -131,7 +131,7 @@ class YamlWriter {
     for (const auto [key, member] : value.members()) {
       if (!inlined) indent(level);
       inlined = false;
-      const std::string name = plain_is_safe(key) ? std::string(key) : quoted(key);
+      const std::string name = plain_is_safe(key) ? std::string(key) : yaml_quoted(key);
       if (name.size() > kLongestKey) {
         out_.append("? ").append(name).push_back('\n');
         indent(level);
@@ -151,7 +151,7 @@ class YamlWriter {
     if (value.is_string()) {
       const std::string text = value.text();
       if (block_is_safe(text)) return literal(text, level + 2);
-      out_ += plain_is_safe(text) ? text : quoted(text);
+      out_ += plain_is_safe(text) ? text : yaml_quoted(text);
     } else if (value.is_object()) {
       out_ += "{}";
     } else if (value.is_array()) {

@@ -67,9 +67,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(good || !value);
   if (value) {
     agree(Slice(text), *value);
-    const std::string printed = print(*value);
-    const auto again = parse(printed, arena);
-    BERTH_CHECK(again && print(*again) == printed);
+    // 1.0 prints as 1, which is another kind of number: from then on nothing changes.
+    const Value plain = parse_good(print(*value), arena);
+    BERTH_CHECK(equal(parse_good(print(plain), arena), plain));
   }
   look_around(Slice(text), 3);
 
