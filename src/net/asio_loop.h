@@ -41,6 +41,7 @@ class AsioLoop final : public Executor {
   bool cancel(TimerId) override;
   const Clock& clock() const override { return clock_; }
   bool here() const override;
+  bool dead() const override { return stopped_; }
 
   boost::asio::io_context& io() { return io_; }
   void attach(LoopResource& r) { resources_.insert(&r); }

@@ -2,6 +2,9 @@
 #include "net/http.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
 
 namespace berth::net {
 namespace {
@@ -19,6 +22,24 @@ bool is_unreserved(char c) {
          c == '_' || c == '~';
 }
 
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// The parameters of that item of the list.
+std::optional<std::string_view> find_item(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view item = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    const std::size_t name_end = std::min(item.find(';'), item.size());
+    if (same_token(trim(item.substr(0, name_end)), token)) return item.substr(name_end);
+  }
+  return {};
+}
+
 }  // namespace
 
 bool same_token(std::string_view a, std::string_view b) {
@@ -27,16 +48,35 @@ bool same_token(std::string_view a, std::string_view b) {
 }
 
 bool lists_token(std::string_view list, std::string_view token) {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    std::string_view item = list.substr(0, comma);
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    item = item.substr(0, item.find(';'));
-    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
-    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
-    if (same_token(item, token)) return true;
+  return find_item(list, token).has_value();
+}
+
+bool accepts_gzip(const Headers& headers) {
+  for (const std::string_view list : headers.all("Accept-Encoding")) {
+    const auto parameters = find_item(list, "gzip");
+    if (!parameters) continue;
+    // "q=0", "q=0.0": anything but gzip.
+    return parameters->find("q=") == std::string_view::npos ||
+           parameters->find_first_of("123456789", parameters->find("q=")) != std::string_view::npos;
   }
   return false;
+}
+
+std::string http_date(WallTime time) {
+  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  using std::chrono::days;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(
+      std::chrono::sys_time<std::chrono::nanoseconds>(Duration(time.unix_nanos)));
+  const auto day = std::chrono::floor<days>(seconds);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(seconds - day);
+  return fmt::format(
+      "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays[std::chrono::weekday(day).c_encoding()],
+      static_cast<unsigned>(date.day()), kMonths[static_cast<unsigned>(date.month()) - 1],
+      static_cast<int>(date.year()), clock.hours().count(), clock.minutes().count(),
+      clock.seconds().count());
 }
 
 void Headers::set(std::string_view name, std::string value) {

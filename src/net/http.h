@@ -34,6 +34,9 @@ bool same_token(std::string_view a, std::string_view b);  // without case
 // Is `token` an item of a comma-separated list, whatever its parameters ("gzip;q=0.5")?
 bool lists_token(std::string_view list, std::string_view token);
 
+bool accepts_gzip(const Headers&);
+std::string http_date(WallTime);  // "Sun, 06 Nov 1994 08:49:37 GMT"
+
 struct HttpRequest {
   std::string method = "GET";
   std::string target = "/";  // path and query, already percent-encoded

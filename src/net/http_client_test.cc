@@ -96,7 +96,7 @@ TEST(HttpClient, RefusesRepliesThatCannotBeTrusted) {
   std::string many = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 11; ++i) many += fmt::format("A{}: b\r\n", i);
   const Row rows[] = {
-      {"garbage", "SSH-2.0-OpenSSH_9\r\n\r\n", "only HTTP/1.0 and HTTP/1.1"},
+      {"garbage", "SSH-2.0-OpenSSH_9\r\n\r\n", "the header is malformed"},
       {"binary garbage", std::string("\x16\x03\x01\x00\x05", 5), "control character"},
       {"other version", "HTTP/2.0 200 OK\r\n\r\n", "only HTTP/1.0 and HTTP/1.1"},
       {"closed at once", "", "the connection ended before it began"},
@@ -354,7 +354,6 @@ TEST(HttpClient, AStreamOutlivesItsClientAndEndsThePendingReadWithItself) {
   client.reset();
   EXPECT_EQ(lab.read(*stream).get()->bytes, "one");
   auto pending = lab.read(*stream);
-  lab.ask<Ok>([](Done<Ok> done) { done(Ok{}); }).get();  // the read has been asked for
   stream.reset();
   const auto result = pending.get();
   ASSERT_FALSE(result);

@@ -164,7 +164,7 @@ struct HttpDecoder::Impl::Of final : Impl {
     ErrorCode error;
     parser.put(boost::asio::const_buffer(text.data(), text.size()), error);
     if (error == http::error::body_limit) return too_large();
-    if (error == http::error::bad_version)
+    if (error == http::error::bad_version && names_other_version(text))
       return fault(505, "only HTTP/1.0 and HTTP/1.1 are known");
     if (error) return fault(400, fmt::format("the header is malformed: {}", error.message()));
     BERTH_CHECK(parser.is_header_done());
@@ -175,6 +175,9 @@ struct HttpDecoder::Impl::Of final : Impl {
     h.keep_alive = parser.keep_alive();
     h.has_body = !parser.is_done();
     if (const auto length = parser.content_length()) h.length = *length;
+    if (parser.lengths == 1 &&
+        h.headers.get("Content-Length").find_first_not_of("0123456789") != std::string_view::npos)
+      return fault(400, "the Content-Length is not a number");
     if (parser.lengths > 1) return fault(400, "there are several Content-Length headers");
     for (const std::string& coding : parser.codings)
       if (!same_token(coding, "chunked") || h.version < 11)
@@ -231,6 +234,13 @@ struct HttpDecoder::Impl::Of final : Impl {
     parser.put_eof(error);
     if (error) return fault(400, "the body is cut short");
     return Step::kEnd;
+  }
+
+  static bool names_other_version(std::string_view text) {
+    const std::string_view line = text.substr(0, text.find("\r\n"));
+    const std::string_view version = kIsRequest ? line.substr(line.rfind(' ') + 1) : line;
+    return version.starts_with("HTTP/") && !version.starts_with("HTTP/1.0") &&
+           !version.starts_with("HTTP/1.1");
   }
 
   tl::unexpected<HttpFault> too_large() const {

@@ -15,28 +15,39 @@
 
 namespace berth::net {
 
+enum class Gzip : unsigned char {
+  kNever,
+  kIfLarge,  // when the peer accepts it and the body has HttpServerOptions::gzip_from bytes
+};
+
 // The answer to one request; exactly one of send() and begin() is called. Movable, usable from any
-// thread. Dropped unanswered, the peer gets a 500.
+// thread. Dropped unanswered, the peer gets a 500; dropped between begin() and end(), the peer sees
+// the connection break, so that half a body is not taken for a whole one.
 class HttpReply {
  public:
   class Impl {
    public:
     virtual ~Impl() = default;
-    virtual void send(HttpResponse) = 0;
+    virtual void send(HttpResponse, Gzip) = 0;
     virtual void begin(int status, Headers) = 0;
     virtual void write(std::string, Done<Ok>) = 0;
     virtual void end() = 0;
     virtual bool gone() const = 0;
+    virtual void when_gone(Done<Ok>) = 0;
   };
   explicit HttpReply(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-  void send(HttpResponse response) { impl_->send(std::move(response)); }
+  void send(HttpResponse response, Gzip gzip = Gzip::kNever) {
+    impl_->send(std::move(response), gzip);
+  }
   void begin(int status, Headers headers) { impl_->begin(status, std::move(headers)); }  // chunked
   void write(std::string bytes, Done<Ok> taken) {
     impl_->write(std::move(bytes), std::move(taken));
   }  // fires when the bytes left; fails when the peer is gone
   void end() { impl_->end(); }
   bool gone() const { return impl_->gone(); }
+  // Fires when the peer leaves before the answer is complete; Cancelled when it got all of it.
+  void when_gone(Done<Ok> left) { impl_->when_gone(std::move(left)); }
 
  private:
   std::shared_ptr<Impl> impl_;
@@ -58,14 +69,17 @@ struct HttpServerOptions {
   std::uint16_t port = 0;  // 0 takes a free one
   std::optional<TlsServerOptions> tls = {};
   HttpLimits limits = {};
+  std::size_t gzip_from = 128 << 10;
 };
 
 class HttpServer {
  public:
-  // Listening when it returns. `handler` outlives the server.
+  // From any thread; listening when it returns. `handler` outlives the server.
   static Result<std::unique_ptr<HttpServer>> start(Executor& loop, HttpServerOptions,
                                                    HttpHandler& handler);
-  virtual ~HttpServer() = default;  // closes every connection
+  // Closes every connection. Waits for the loop, unless called on it: afterwards the handler is not
+  // called any more.
+  virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual void drain(Done<Ok>) = 0;  // stop accepting, finish requests in progress
 };

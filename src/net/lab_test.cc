@@ -89,6 +89,23 @@ std::unique_ptr<HttpClient> TestLab::client(std::uint16_t port, HttpClientOption
   return HttpClient::create(io, std::move(options)).value();
 }
 
+TestServer TestLab::serve(TestHandler::Handle handle, HttpServerOptions options) {
+  TestServer made;
+  made.handler = std::make_unique<TestHandler>(std::move(handle));
+  made.server = HttpServer::start(io, std::move(options), *made.handler).value();
+  return made;
+}
+
+TestCertificates::TestCertificates()
+    : authority(make_authority("test-ca").value()),
+      server(issue_certificate(authority, {.common_name = "server",
+                                           .dns_names = {"localhost"},
+                                           .ip_addresses = {"127.0.0.1", "::1"}})
+                 .value()),
+      client(issue_certificate(authority,
+                               {.common_name = "alice", .organizations = {"system:masters", "ops"}})
+                 .value()) {}
+
 RawSocket::RawSocket(int fd) : fd_(fd) {
   const timeval limit{60, 0};
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

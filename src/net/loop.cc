@@ -81,6 +81,7 @@ void AsioLoop::run_posted() {
 bool AsioLoop::here() const { return current_loop == this; }
 
 TimerId AsioLoop::at(Instant when, Task task, Timer) {
+  if (stopped_) return TimerId::kNone;
   BERTH_CHECK(here(), "a timer was set from another thread");
   const std::uint64_t id = ++last_timer_;
   timers_.emplace(TimerKey{when, id}, std::move(task));

@@ -18,6 +18,30 @@
 
 namespace berth::net {
 
+class TestHandler final : public HttpHandler {
+ public:
+  using Handle = std::function<void(HttpRequest, const HttpPeer&, HttpReply)>;
+  explicit TestHandler(Handle f) : handle_(std::move(f)) {}
+  void handle(HttpRequest request, const HttpPeer& peer, HttpReply reply) override {
+    handle_(std::move(request), peer, std::move(reply));
+  }
+
+ private:
+  Handle handle_;
+};
+
+struct TestServer {
+  std::unique_ptr<TestHandler> handler;
+  std::unique_ptr<HttpServer> server;
+  std::uint16_t port() const { return server->port(); }
+};
+
+// An authority, a server "server" for localhost and 127.0.0.1, a client "alice" of two groups.
+struct TestCertificates {
+  TestCertificates();
+  KeyPair authority, server, client;
+};
+
 // Two loops: one for sockets, one as the home of the test's callbacks.
 class TestLab {
  public:
@@ -28,15 +52,19 @@ class TestLab {
   Executor& io = runtime.loop("io");
   Executor& home = runtime.loop("home");
 
-  // Hands a Done to `begin` and gives what it is fired with.
+  // Hands a Done to `begin`, at home, and gives what it is fired with. `begin` has run when this
+  // returns.
   template <class T>
   std::future<Result<T>> ask(std::function<void(Done<T>)> begin) {
-    auto promise = std::make_shared<std::promise<Result<T>>>();
-    home.post([this, promise, begin = std::move(begin)] {
-      begin(scope_->done<T>(
-          kNoLimit, [promise](Result<T> result) { promise->set_value(std::move(result)); }));
+    auto answer = std::make_shared<std::promise<Result<T>>>();
+    std::promise<void> begun;
+    home.post([&] {
+      begin(scope_->done<T>(kNoLimit,
+                            [answer](Result<T> result) { answer->set_value(std::move(result)); }));
+      begun.set_value();
     });
-    return promise->get_future();
+    begun.get_future().wait();
+    return answer->get_future();
   }
   std::future<Result<HttpResponse>> call(HttpClient&, HttpRequest, Duration limit = 60s);
   std::future<Result<std::unique_ptr<HttpStream>>> open(HttpClient&, HttpRequest,
@@ -47,6 +75,7 @@ class TestLab {
   void on_io(std::function<void()>);  // runs it there and waits
 
   std::unique_ptr<HttpClient> client(std::uint16_t port, HttpClientOptions = {});  // plain HTTP
+  TestServer serve(TestHandler::Handle, HttpServerOptions = {});
 
  private:
   std::unique_ptr<Scope> scope_;

@@ -157,12 +157,10 @@ class TlsStream final : public Stream {
 
   // Moves waiting plain text into the engine, a bounded piece at a time.
   void encrypt() {
-    while (piece_ < pieces_.size() && BIO_ctrl_pending(out_) < kPiece) {
+    for (;;) {
+      while (piece_ < pieces_.size() && pieces_[piece_].empty()) ++piece_;
+      if (piece_ == pieces_.size() || BIO_ctrl_pending(out_) >= kPiece) return;
       std::string_view& rest = pieces_[piece_];
-      if (rest.empty()) {
-        ++piece_;
-        continue;
-      }
       std::size_t taken = 0;
       ERR_clear_error();
       if (SSL_write_ex(ssl_.get(), rest.data(), std::min(rest.size(), kRecord), &taken) != 1) {
@@ -178,6 +176,7 @@ class TlsStream final : public Stream {
     if (on_write_ && !broken_) encrypt();
     cipher_.resize(BIO_ctrl_pending(out_));
     if (cipher_.empty()) {
+      if (on_write_ && broken_) later([this] { finish_write(tl::unexpected(*broken_)); });
       if (ending_) below_->end_writing();
       return;
     }

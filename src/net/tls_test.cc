@@ -3,25 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include "net/test_lab.h"
+
 namespace berth::net {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Certificates {
-  KeyPair authority = make_authority("test-ca").value();
-  KeyPair server = issue_certificate(authority, {.common_name = "server",
-                                                 .organizations = {},
-                                                 .dns_names = {"localhost"},
-                                                 .ip_addresses = {"127.0.0.1", "::1"}})
-                       .value();
-  KeyPair client =
-      issue_certificate(authority, {.common_name = "alice", .organizations = {"system:masters"}})
-          .value();
-};
-
 TEST(Tls, AcceptsWhatBelongsTogether) {
-  const Certificates c;
+  const TestCertificates c;
   EXPECT_TRUE(check(TlsClientOptions{}));
   EXPECT_TRUE(check(TlsClientOptions{.ca_pem = c.authority.certificate_pem,
                                      .certificate_pem = c.client.certificate_pem,
@@ -33,14 +23,14 @@ TEST(Tls, AcceptsWhatBelongsTogether) {
 }
 
 TEST(Tls, TextAroundPemBlocksIsIgnored) {
-  const Certificates c;
+  const TestCertificates c;
   const std::string bundle = "# our roots\n" + c.authority.certificate_pem + "\nand another\n" +
                              make_authority("second").value().certificate_pem;
   EXPECT_TRUE(check(TlsClientOptions{.ca_pem = bundle}));
 }
 
 TEST(Tls, SaysWhichPartOfAClientsMaterialIsWrong) {
-  const Certificates c;
+  const TestCertificates c;
   const std::string cut = c.client.certificate_pem.substr(0, 200) + "\n-----END CERTIFICATE-----\n";
   const KeyPair expired =
       issue_certificate(c.authority, {.common_name = "old", .days = -1}).value();
@@ -99,7 +89,7 @@ TEST(Tls, SaysWhichPartOfAClientsMaterialIsWrong) {
 }
 
 TEST(Tls, SaysWhichPartOfAServersMaterialIsWrong) {
-  const Certificates c;
+  const TestCertificates c;
   const TlsServerOptions good{.certificate_pem = c.server.certificate_pem,
                               .key_pem = c.server.key_pem};
   auto no_key = good;
@@ -115,7 +105,7 @@ TEST(Tls, SaysWhichPartOfAServersMaterialIsWrong) {
 }
 
 TEST(Tls, RefusesToIssueForNamesThatWouldSmuggleOthersIn) {
-  const Certificates c;
+  const TestCertificates c;
   EXPECT_FALSE(issue_certificate(c.authority, {.common_name = "x", .dns_names = {"a,DNS:b"}}));
   EXPECT_FALSE(issue_certificate(c.authority, {.common_name = "x", .ip_addresses = {"300.1.1.1"}}));
 }
