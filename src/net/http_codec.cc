@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Beast 1.81 asserts that a last chunk comes in five bytes or more; "0\r\n" and one more byte from
+// a peer must not end the process. The code behind the assertion is right.
+#define BOOST_DISABLE_ASSERTS
+
 #include "net/http_codec.h"
 
 #include <algorithm>
