@@ -70,12 +70,25 @@ ObjectRef ref_of(const kube::Object& object) {
 
 EventRecorder::EventRecorder(Scope& parent, Api& api, Random random, EventRecorderOptions options)
     : scope_(parent.child("events")), api_(api), random_(random), options_(std::move(options)) {
+  if (options_.metrics != nullptr)
+    outcomes_ = options_.metrics->counters(
+        "berth_events_total", "Events told to the recorder, by what became of them.", {"outcome"});
   scope_.on_close([this] { flush(); });
+}
+
+void EventRecorder::tally(std::uint64_t EventStats::*outcome, std::uint64_t by) {
+  stats_.*outcome += by;
+  if (!outcomes_) return;
+  const std::string_view name = outcome == &EventStats::written      ? "written"
+                                : outcome == &EventStats::aggregated ? "aggregated"
+                                : outcome == &EventStats::spam       ? "spam"
+                                                                     : "dropped";
+  outcomes_->with({name}).add(static_cast<double>(by));
 }
 
 void EventRecorder::event(const ObjectRef& regarding, EventNote note, const ObjectRef* related) {
   if (closing_) {
-    ++stats_.dropped;
+    tally(&EventStats::dropped);
     return;
   }
   note.note = cut(std::move(note.note));
@@ -84,7 +97,7 @@ void EventRecorder::event(const ObjectRef& regarding, EventNote note, const Obje
   key.regarding.revision.clear();
   key.related.revision.clear();
   if (!admit(key.regarding)) {
-    ++stats_.spam;
+    tally(&EventStats::spam);
     return;
   }
   const WallTime wall = scope_.executor().clock().wall();
@@ -98,7 +111,7 @@ void EventRecorder::event(const ObjectRef& regarding, EventNote note, const Obje
   if (at != all_.end()) {
     Series& series = at->second;
     ++series.count;
-    ++stats_.aggregated;
+    tally(&EventStats::aggregated);
     series.last = wall;
     series.seen = now();
     recent_.splice(recent_.end(), recent_, series.recent);
@@ -106,7 +119,7 @@ void EventRecorder::event(const ObjectRef& regarding, EventNote note, const Obje
     return;
   }
   if (pending_ >= options_.pending || !room()) {
-    ++stats_.dropped;
+    tally(&EventStats::dropped);
     return;
   }
   at = all_.emplace(std::move(key), Series{}).first;
@@ -233,7 +246,7 @@ void EventRecorder::on_reply(All::iterator at, std::int64_t count, bool created,
   const Reason reason = reply ? Reason::kUnknown : reply.error().reason;
   // Ours alone by its name: it exists because an earlier reply was lost.
   if (reply || (created && reason == Reason::kAlreadyExists)) {
-    if (reply) ++stats_.written;
+    if (reply) tally(&EventStats::written);
     series.written = reply ? count : 1;
     return settle(at, true);
   }
@@ -264,7 +277,7 @@ void EventRecorder::settle(All::iterator at, bool ok) {
   --pending_;
   series.work = Work::kNone;
   if (!ok) {
-    ++stats_.dropped;
+    tally(&EventStats::dropped);
     recent_.erase(series.recent);
     all_.erase(at);
   } else if (series.count > series.written) {
@@ -281,7 +294,7 @@ void EventRecorder::settle(All::iterator at, bool ok) {
 // Closing: series that wait are written now; what waits to be tried again is lost.
 void EventRecorder::flush() {
   closing_ = true;
-  stats_.dropped += std::exchange(retrying_, 0);
+  tally(&EventStats::dropped, std::exchange(retrying_, 0));
   for (auto& [when, at] : std::exchange(due_, {})) queue(at);
 }
 

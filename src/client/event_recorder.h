@@ -8,9 +8,11 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/metrics.h"
 #include "base/random.h"
 #include "base/scope.h"
 #include "client/api.h"
@@ -35,8 +37,8 @@ struct EventNote {
 };
 
 struct EventRecorderOptions {
-  std::string controller;          // "berth-scheduler"
-  std::string instance;            // "berth-scheduler-host1"
+  std::string controller = {};     // "berth-scheduler"
+  std::string instance = {};       // "berth-scheduler-host1"
   Duration series_interval = 10s;  // a running series is written this often
   Duration series_end = 6min;      // after so long without another, the next one is new
   double burst = 25;               // events of one object at once
@@ -44,8 +46,9 @@ struct EventRecorderOptions {
   std::size_t pending = 4096;      // writes not done yet
   std::size_t remembered = 4096;   // series, and objects in the spam filter
   unsigned in_flight = 4;
-  unsigned attempts = 12;  // for one write, each with the Api's own retries
-  Duration retry = 10s;    // jittered by a quarter
+  unsigned attempts = 12;      // for one write, each with the Api's own retries
+  Duration retry = 10s;        // jittered by a quarter
+  Metrics* metrics = nullptr;  // outlives the recorder
 };
 
 struct EventStats {
@@ -100,6 +103,7 @@ class EventRecorder {
     std::list<const ObjectRef*>::iterator recent = {};
   };
 
+  void tally(std::uint64_t EventStats::*outcome, std::uint64_t by = 1);
   bool admit(const ObjectRef&);
   bool room();  // for one more series; forgets the oldest idle one
   std::string new_name(const std::string& object);
@@ -119,6 +123,7 @@ class EventRecorder {
   Random random_;
   EventRecorderOptions options_;
   EventStats stats_;
+  std::optional<Labelled<Counter>> outcomes_;
   All all_;
   std::list<const Key*> recent_;  // oldest first
   std::map<ObjectRef, Bucket> buckets_;

@@ -67,6 +67,13 @@ LeaderElection::LeaderElection(Scope& parent, Transport& transport, Random rando
       elector_(options_.settings, random),
       fence_(*this) {
   BERTH_CHECK(check(options_.settings).has_value(), "unchecked leader election settings");
+  if (options_.metrics != nullptr) {
+    leading_ = options_.metrics
+                   ->gauges("leader_election_master_status",
+                            "1 while this process leads, by the name of the lease.", {"name"})
+                   .with({options_.name});
+    leading_->set(0);
+  }
   scope_.on_close([this] {  // the term, a child, has closed by now
     if (term_ != nullptr) term_closed();
     tell(Elector::Release{});
@@ -102,6 +109,7 @@ void LeaderElection::begin_term() {
     return;
   }
   term_ = &scope_.child("term");
+  if (leading_) leading_->set(1);
   if (callbacks_.on_started) callbacks_.on_started(*term_);
 }
 
@@ -115,6 +123,7 @@ void LeaderElection::term_closed() {
   if (term_ == nullptr) return;
   term_ = nullptr;
   term_closing_ = false;
+  if (leading_) leading_->set(0);
   if (callbacks_.on_stopped) callbacks_.on_stopped();
   if (std::exchange(begin_again_, false) && leads()) begin_term();
 }

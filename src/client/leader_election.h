@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/metrics.h"
 #include "client/elector.h"
 #include "client/transport.h"
 
@@ -14,6 +15,7 @@ struct LeaderElectionOptions {
   ElectorSettings settings;
   std::string ns = "kube-system";
   std::string name;
+  Metrics* metrics = nullptr;  // outlives the election
 };
 
 struct LeaderCallbacks {
@@ -67,6 +69,7 @@ class LeaderElection {
   kube::Object lease_;     // as last seen; writes keep what is not ours in it
   Scope* term_ = nullptr;  // until it has closed
   bool term_closing_ = false, begin_again_ = false;
+  std::optional<Gauge> leading_;
   std::string announced_;  // the leader last told of
   TimerId timer_ = TimerId::kNone;
 };

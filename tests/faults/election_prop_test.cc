@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three candidates under lost replies, delays, freezes, kills and jumping clocks: never two
 // leaders, neither by their own belief nor by the Lease's record, and never none for long.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/world.h"
@@ -22,15 +23,16 @@ class Candidate final : public Component {
         wire_(api, server, {}),
         transport_(scope_, wire_, faults, env.random.fork("faults")),
         identity_(named(env, settings)),
-        election_(scope_, transport_, env.random.fork("election"),
-                  {.settings = settings, .ns = "kube-system", .name = "berth"},
-                  {.on_started =
-                       [this](Scope& term) {
-                         EXPECT_FALSE(working_) << "the term before has not ended";
-                         working_ = true;
-                         term.on_close([this] { working_ = false; });
-                       },
-                   .on_stopped = [this] { EXPECT_FALSE(working_); }}) {
+        election_(
+            scope_, transport_, env.random.fork("election"),
+            {.settings = settings, .ns = "kube-system", .name = "berth", .metrics = &env.metrics},
+            {.on_started =
+                 [this](Scope& term) {
+                   EXPECT_FALSE(working_) << "the term before has not ended";
+                   working_ = true;
+                   term.on_close([this] { working_ = false; });
+                 },
+             .on_stopped = [this] { EXPECT_FALSE(working_); }}) {
     election_.start();
   }
   bool leads() const { return election_.leads(); }
@@ -185,6 +187,11 @@ TEST(ElectionProperty, WritesTheRecordAsClientGoDoes) {
   EXPECT_EQ(record.lease_seconds, 15);
   EXPECT_EQ(record.transitions, 0);
   EXPECT_GT(record.renewed - record.acquired, Duration(20s));
+  for (Process* p : e.candidates)
+    EXPECT_NE(p->env().metrics.exposition().find(fmt::format(
+                  "leader_election_master_status{{name=\"berth\"}} {}\n", p == e.leader() ? 1 : 0)),
+              std::string::npos)
+        << p->env().metrics.exposition();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/event_recorder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -201,6 +202,17 @@ TEST_F(EventRecorderTest, ARefusedEventIsDroppedAtOnce) {
   world.run_for(10min);
   EXPECT_EQ(recorder->stats().dropped, 1u);
   EXPECT_EQ(server.requests, before + 1);
+}
+
+TEST_F(EventRecorderTest, CountsWhatBecameOfItsEventsAsMetrics) {
+  Metrics metrics;
+  make({.metrics = &metrics});
+  for (int i = 0; i < 30; ++i) recorder->event(kWeb, kScheduled);
+  world.run_for(1min);
+  for (const auto* line :
+       {"{outcome=\"written\"} 2", "{outcome=\"aggregated\"} 24", "{outcome=\"spam\"} 5"})
+    EXPECT_THAT(metrics.exposition(), testing::HasSubstr(line));
+  EXPECT_TRUE(close());
 }
 
 TEST_F(EventRecorderTest, ClosingWritesWhatIsPending) {

@@ -3,6 +3,7 @@
 // happened, no event comes twice, revisions rise, and in the end the cache is what a list says.
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/world.h"

@@ -2,6 +2,7 @@
 // What an informer promises, promise by promise, against a small server in virtual time.
 #include "client/informer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
