@@ -9,7 +9,8 @@
 namespace berth::client {
 
 namespace {
-constexpr double kJitter = 1.2;                       // k8s 1.36: JitterFactor
+constexpr double kJitter = 1.2;                           // k8s 1.36: JitterFactor
+constexpr std::int64_t kMostTransitions = 2'147'483'646;  // the field has 32 bits
 constexpr std::int64_t kMostSeconds = 1'000'000'000;  // whatever others write, times stay in range
 
 std::int64_t whole_seconds(Duration d) { return (d + 1s - 1ns) / 1s; }
@@ -148,7 +149,7 @@ void Elector::claim(const Input& in) {
   if (observed_) {
     const bool ours = observed_->holder == set_.identity;
     if (ours) call.record.acquired = observed_->acquired;
-    call.record.transitions = observed_->transitions + (ours ? 0 : 1);
+    call.record.transitions = std::min(observed_->transitions, kMostTransitions) + (ours ? 0 : 1);
     call.record.revision = observed_->revision;
   }
   send(in.now, std::move(call));

@@ -396,6 +396,60 @@ TEST(ListWatch, AsksForWatchesOfFiveToTenMinutes) {
   EXPECT_GT(most - least, 200);
 }
 
+LW::What any_input(Random& random) {
+  const auto failure = static_cast<Failure>(random.below(7));
+  const kube::Revision revision = random.below(300);
+  switch (random.below(9)) {
+    case 0:
+      return LW::Opened{};
+    case 1:
+      return LW::Page{.revision = revision, .last = random.chance(0.5)};
+    case 2:
+      return added(revision);
+    case 3:
+      return bookmark(revision, random.chance(0.5));
+    case 4:
+      return error(failure);
+    case 5:
+      return LW::Ended{};
+    case 6:
+      return failed(failure);
+    case 7:
+      return LW::Wake{};
+    default:
+      return LW::Quiet{};
+  }
+}
+
+// A server that is well again answers what is asked for.
+LW::What helpful_answer(const Driver& d) {
+  if (d.state() == "waiting") return LW::Wake{};
+  if (d.state() == "listing") return LW::Page{.revision = 500};
+  return bookmark(500, true);
+}
+
+TEST(ListWatch, AlwaysHasOneThingToDoAndGetsBackToWatching) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Driver d;
+    d.tell(LW::Start{});
+    for (int i = 0; i < 300; ++i) {
+      const State before = d.machine().state();
+      d.pass(std::chrono::milliseconds(random.below(60'000))).tell(any_input(random));
+      const LW::Effects& e = d.last();
+      const int next = e.list.has_value() + e.watch.has_value() + e.wait.has_value() + e.next_page;
+      ASSERT_LE(next, 1);
+      ASSERT_TRUE(!e.wait || *e.wait >= 800ms);
+      ASSERT_TRUE(before != State::kWaiting || e.ignored || e.list || e.watch);
+      ASSERT_TRUE(d.machine().state() == before || e.commit || next == 1) << "nothing would follow";
+    }
+    for (int i = 0; i < 4 && d.machine().seen() != 500; ++i) d.tell(helpful_answer(d));
+    EXPECT_EQ(d.state(), "watching");
+    EXPECT_EQ(d.machine().seen(), 500u);
+  }
+}
+
 TEST(ListWatchFailure, IsReadFromReasonCodeAndCause) {
   const struct {
     std::string_view name;
