@@ -102,6 +102,19 @@ enum Place : std::uint16_t {
 #undef BERTH_PLACE
 };
 
+// Tuples of strings, also against tuples of views; clang's std::less<> does not compare the two.
+struct Before {
+  using is_transparent = void;
+  template <class... S>
+  static auto views(const std::tuple<S...>& key) {
+    return std::apply([](const auto&... s) { return std::tuple(std::string_view(s)...); }, key);
+  }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return views(a) < views(b);
+  }
+};
+
 struct Entry {
   Kind kind;
   std::string head;
@@ -169,8 +182,8 @@ class Registry {
   std::size_t count_ = 0;
   std::array<std::atomic<const Entry*>, 65'536> entries_{};
   std::vector<std::unique_ptr<Entry>> kept_;
-  std::map<std::tuple<std::string, std::string>, KindId, std::less<>> kinds_;
-  std::map<std::tuple<std::string, std::string, std::string>, KindId, std::less<>> resources_;
+  std::map<std::tuple<std::string, std::string>, KindId, Before> kinds_;
+  std::map<std::tuple<std::string, std::string, std::string>, KindId, Before> resources_;
 };
 
 Registry& registry() {
