@@ -160,7 +160,7 @@ void WorldState::silence(ProcessState& process) {
 void WorldState::bury(ProcessState& process) {
   if (process.life == nullptr) return;
   Lane* const before = std::exchange(current, nullptr);
-  process.doomed = false;
+  process.doomed = true;  // so that lanes made by a destructor are silent too
   silence(process);
   // Tasks first: what they hold may point into the component.
   for (Lane* lane : process.life->lanes) {
@@ -172,6 +172,7 @@ void WorldState::bury(ProcessState& process) {
     take(id);
   process.component.reset();
   process.life.reset();
+  process.doomed = false;
   current = before;
 }
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -191,6 +192,38 @@ TEST_F(WorldTest, AKillDropsTasksAndTimersUnrunAndItsScopeDoesNotCheck) {
   EXPECT_TRUE(world.run_until_idle(1h));
   EXPECT_EQ(world.clock().now(), Instant{});
   EXPECT_THAT(story, IsEmpty());
+}
+
+TEST_F(WorldTest, WhatADestructorStartsInADyingProcessNeverRuns) {
+  class Unruly final : public Component {
+   public:
+    Unruly(Env& env, Task effect) : env_(env), effect_(std::move(effect)) {}
+    ~Unruly() override { env_.runtime.loop("made too late").post(std::move(effect_)); }
+
+   private:
+    Env& env_;
+    Task effect_;
+  };
+  Process& process =
+      world.spawn("p", [&](Env& env) { return std::make_unique<Unruly>(env, record("effect")); });
+  world.kill(process);
+  EXPECT_TRUE(world.run_until_idle(1h));
+  EXPECT_THAT(story, IsEmpty());
+}
+
+TEST_F(WorldTest, AKillInTheMiddleOfClosingEndsTheClosing) {
+  Done<int> stuck;
+  Process& process = spawn("p", [&](Scripted& c) {
+    Scope& term = c.scope().child("term");
+    stuck = term.done<int>(kNoLimit, [&](Result<int>) { say("answered"); });
+    term.on_close(record("term ends"));
+    c.scope().on_close(record("process ends"));
+    c.scope().close(10s, record("closed"));
+  });
+  world.run_for(5s);
+  world.kill(process);
+  EXPECT_TRUE(world.run_until_idle(1h));
+  EXPECT_THAT(story, ElementsAre("0s term ends"));
 }
 
 TEST_F(WorldTest, ADoneOfADeadProcessDoesNothingNotEvenToItsNextLife) {

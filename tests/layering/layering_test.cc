@@ -36,17 +36,19 @@ const std::map<std::string, std::string>& sources() {
 }
 
 // All that a header of ours brings with it, its own includes among it.
-std::set<std::string> reached_by(const std::string& header) {
-  std::set<std::string> reached;
+const std::set<std::string>& reached_by(const std::string& header) {
+  static std::map<std::string, std::set<std::string>> known;
+  const auto [entry, fresh] = known.try_emplace(header);
+  if (!fresh) return entry->second;
   std::vector<std::string> open{header};
   while (!open.empty()) {
     const auto found = sources().find(open.back());
     open.pop_back();
     if (found == sources().end()) continue;
     for (const Include& include : includes_of(found->second))
-      if (reached.insert(include.path).second) open.push_back(include.path);
+      if (entry->second.insert(include.path).second) open.push_back(include.path);
   }
-  return reached;
+  return entry->second;
 }
 
 TEST(Layering, ThereIsSomethingToRead) { EXPECT_GT(sources().size(), 20u); }
