@@ -4,13 +4,13 @@
 // order decides here; where it would panic, this refuses.
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "json/patch.h"
+#include "json/strategic_order.h"
 #include "json/value.h"
 #include "json/writer.h"
 
@@ -18,26 +18,12 @@ namespace berth::json {
 
 namespace {
 
-constexpr const char* kDirective = "$patch";
 constexpr const char* kRetainKeys = "$retainKeys";
 constexpr std::string_view kDeleteList = "$deleteFromPrimitiveList";
 constexpr std::string_view kSetOrder = "$setElementOrder";
 
 std::string_view key_of(const boost::json::key_value_pair& member) {
   return {member.key().data(), member.key().size()};
-}
-
-bool is_text(const Value& value, std::string_view text) {
-  return value.is_string() &&
-         std::string_view(value.get_string().data(), value.get_string().size()) == text;
-}
-
-bool has_directive(const Value& value) {
-  return value.is_object() && value.get_object().contains(kDirective);
-}
-
-bool says_delete(const Value& value) {
-  return has_directive(value) && is_text(value.get_object().at(kDirective), "delete");
 }
 
 // A value for an error message.
@@ -48,78 +34,6 @@ std::string brief(const Value& value) {
   while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
     --end;  // not inside of a character
   return text.substr(0, end) + "...";
-}
-
-// An element of a list, with what tells it from the others: its merge key's value, or itself.
-struct Item {
-  Value value;
-  std::string identity;
-};
-
-// Where an identity stands in a list for the first time.
-using Ranks = std::unordered_map<std::string, std::size_t>;
-
-Ranks ranks_of(const std::vector<std::string>& identities) {
-  Ranks ranks;
-  for (std::size_t i = 0; i < identities.size(); ++i) ranks.try_emplace(identities[i], i);
-  return ranks;
-}
-
-std::optional<std::size_t> rank(const Ranks& ranks, const Item& item) {
-  const auto found = ranks.find(item.identity);
-  if (found == ranks.end()) return std::nullopt;
-  return found->second;
-}
-
-void sort_by(const Ranks& ranks, std::vector<Item>& items) {
-  const bool all_known =
-      std::all_of(items.begin(), items.end(), [&](const Item& item) { return rank(ranks, item); });
-  if (all_known || items.size() > 20) {
-    std::stable_sort(items.begin(), items.end(),
-                     [&](const Item& a, const Item& b) { return rank(ranks, a) < rank(ranks, b); });
-    return;
-  }
-  // k8s 1.36: what the order does not name counts as less than anything else, even than another
-  // such item. That is no order at all; the result is that of Go's sort, by insertion in short
-  // lists.
-  for (std::size_t i = 1; i < items.size(); ++i)
-    for (std::size_t j = i; j > 0; --j) {
-      const auto a = rank(ranks, items[j]);
-      const auto b = rank(ranks, items[j - 1]);
-      if (a && b && *a >= *b) break;
-      std::swap(items[j], items[j - 1]);
-    }
-}
-
-// Items of the patch in the patch's order, the server's own between them where the live list's
-// order says so; the patch's come first otherwise. Items that say "delete" stay behind their group.
-List arrange(std::vector<Item> from_patch, std::vector<Item> server_only, const Ranks& patch_order,
-             const Ranks& server_order, const boost::json::storage_ptr& storage) {
-  const auto settle = [](const Ranks& order, std::vector<Item>& items) {
-    const auto deletes = std::stable_partition(
-        items.begin(), items.end(), [](const Item& item) { return !says_delete(item.value); });
-    std::vector<Item> last(std::make_move_iterator(deletes), std::make_move_iterator(items.end()));
-    items.erase(deletes, items.end());
-    sort_by(order, items);
-    std::move(last.begin(), last.end(), std::back_inserter(items));
-  };
-  settle(patch_order, from_patch);
-  settle(server_order, server_only);
-
-  List out(storage);
-  out.reserve(from_patch.size() + server_only.size());
-  std::size_t mine = 0;
-  std::size_t theirs = 0;
-  while (mine < server_only.size() || theirs < from_patch.size()) {
-    bool take_mine = theirs == from_patch.size();
-    if (!take_mine && mine < server_only.size()) {
-      const auto a = rank(server_order, server_only[mine]);
-      const auto b = rank(server_order, from_patch[theirs]);
-      take_mine = a && b && *a < *b;
-    }
-    out.push_back(std::move(take_mine ? server_only[mine++].value : from_patch[theirs++].value));
-  }
-  return out;
 }
 
 // Takes out what carries a $patch directive. False: the value itself goes.
@@ -191,7 +105,8 @@ class Merger {
   bool merge_member(Dict& original, std::string_view key, Value& change, const Message* schema);
   bool merge_list(List& original, List& patch, const Strategy&, bool deletes,
                   std::vector<std::string>* live_order);
-  bool merge_scalars(List& original, List& patch, bool deletes);
+  bool merge_scalars(List& original, List& patch, bool deletes,
+                     std::vector<std::string>* live_order);
   bool merge_items(List& original, List& patch, const Strategy&,
                    std::vector<std::string>* live_order);
 
@@ -217,7 +132,8 @@ bool Merger::look_up(const Message* schema, std::string_view key, bool list, Str
       return cannot(fmt::format("unable to find api field {} in {}", quoted(key), schema->name));
     field = &*at;
   }
-  const bool is_list = field->shape == Shape::kList ||
+  // k8s 1.36: a pointer passes for a list, whatever it points to; so does text that is bytes.
+  const bool is_list = field->shape == Shape::kList || field->optional ||
                        (field->shape == Shape::kSingle && field->type == FieldType::kBytes);
   if (list && !is_list)
     return cannot(fmt::format("{} of {} is not a list", quoted(key), schema->name));
@@ -456,10 +372,11 @@ bool Merger::merge_list(List& original, List& patch, const Strategy& strategy, b
   }
   if (!strategy.merge_key.empty() && !deletes)
     return cannot(fmt::format("a list with merge key \"{}\" holds scalars", strategy.merge_key));
-  return merge_scalars(original, patch, deletes);
+  return merge_scalars(original, patch, deletes, live_order);
 }
 
-bool Merger::merge_scalars(List& original, List& patch, bool deletes) {
+bool Merger::merge_scalars(List& original, List& patch, bool deletes,
+                           std::vector<std::string>* live_order) {
   std::vector<std::string> live;
   std::vector<std::string> change;
   if (!identify_all(original, "", live) || !identify_all(patch, "", change)) return false;
@@ -483,8 +400,10 @@ bool Merger::merge_scalars(List& original, List& patch, bool deletes) {
   for (std::size_t i = 0; i < patch.size(); ++i)
     if (seen.try_emplace(change[i], i).second)
       from_patch.push_back({std::move(patch[i]), change[i]});
-  original =
-      arrange(std::move(from_patch), std::move(server_only), patch_order, ranks_of(live), storage_);
+  const std::vector<std::string> order = order_without_duplicates(live, change);
+  original = arrange(std::move(from_patch), std::move(server_only), patch_order, ranks_of(order),
+                     storage_);
+  if (live_order != nullptr) *live_order = order;
   return true;
 }
 

@@ -127,6 +127,31 @@ TEST(StrategicMerge, AddsUnknownFieldsAndTakesNullForNothing) {
   EXPECT_EQ(merged(R"({"a":1})", "null"), R"({"a":1})");
 }
 
+TEST(StrategicMerge, ReadsTheOrderOfAListWithDuplicatesAsGoLeavesIt) {
+  check(
+      {
+          {"room for one more", R"({"finalizers":["b","d","d"]})", R"({"finalizers":["c"]})",
+           R"({"finalizers":["b","d","c"]})"},
+          {"no room for two", R"({"finalizers":["b","d","d"]})", R"({"finalizers":["c","e"]})",
+           R"({"finalizers":["c","e","b","d"]})"},
+          {"no duplicates", R"({"finalizers":["a","b","d"]})", R"({"finalizers":["c"]})",
+           R"({"finalizers":["c","a","b","d"]})"},
+          {"with an order", R"({"finalizers":["d","d","c"]})",
+           R"({"$setElementOrder/finalizers":["b"],"finalizers":["b"]})",
+           R"({"finalizers":["d","b","c"]})"},
+      },
+      test::kMeta);
+}
+
+TEST(StrategicMerge, TakesAPointerForAList) {
+  static constexpr Field kFields[] = {
+      {.name = "replicas", .type = FieldType::kInteger, .optional = true}, test::number("size")};
+  static constexpr Message kScale{"Scale", kFields};
+  EXPECT_EQ(merged(R"({"replicas":[1]})", R"({"replicas":[2]})", kScale), R"({"replicas":[2]})");
+  EXPECT_EQ(merged(R"({"size":[1]})", R"({"size":[2]})", kScale),
+            "error: \"size\" of Scale is not a list");
+}
+
 TEST(StrategicMerge, StaysFastOnLongLists) {
   std::string original = R"({"containers":[)";
   std::string patch = original;
