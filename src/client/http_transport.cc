@@ -114,6 +114,7 @@ class HttpTransport::Watch final : public kube::WatchStream {
           lines(core->options.most_line) {}
 
     void pull() {
+      if (failure) return want(tl::unexpected(*failure));
       if (core->scope.closing() || !stream)
         return want(tl::unexpected(cancelled(Outcome::kUnknown)));
       stream->read(core->scope.done<HttpStream::Chunk>(
@@ -125,25 +126,26 @@ class HttpTransport::Watch final : public kube::WatchStream {
     void on_chunk(Result<HttpStream::Chunk> chunk) {
       if (!chunk) return want(tl::unexpected(std::move(chunk.error())));
       Batch batch;
-      Error problem{.reason = Reason::kInternalError, .message = "a watch event is too long"};
+      std::string problem = "a watch event is too long";
       const bool good = lines.feed(chunk->bytes, [&](std::string_view line) {
         Result<kube::WatchEvent> event = kube::parse_watch_event(kind, line);
-        if (!event) {
-          problem.message = "a watch event is not readable: " + event.error().message;
-          return false;
-        }
-        batch.events.push_back(std::move(*event));
-        return true;
+        if (event)
+          batch.events.push_back(std::move(*event));
+        else
+          problem = "a watch event is not readable: " + event.error().message;
+        return event.has_value();
       });
       if (!good) {
+        failure = Error{.reason = Reason::kInternalError, .message = std::move(problem)};
         stream.reset();
-        return want(tl::unexpected(std::move(problem)));
+      } else if (chunk->end && !lines.between_lines()) {
+        failure = Error{.reason = Reason::kUnreachable,
+                        .message = "the watch ended in the middle of an event",
+                        .outcome = Outcome::kUnknown};
+      } else {
+        batch.end = chunk->end;
       }
-      batch.end = chunk->end;
-      if (batch.end && !lines.between_lines())
-        return want(tl::unexpected(Error{.reason = Reason::kUnreachable,
-                                         .message = "the watch ended in the middle of an event",
-                                         .outcome = Outcome::kUnknown}));
+      // What came before a failure is good and goes first.
       if (batch.events.empty() && !batch.end) return pull();
       want(std::move(batch));
     }
@@ -152,6 +154,7 @@ class HttpTransport::Watch final : public kube::WatchStream {
     kube::KindId kind;
     std::unique_ptr<HttpStream> stream;
     WatchLines lines;
+    std::optional<Error> failure;
     Done<Batch> want;
   };
   std::shared_ptr<State> state_;
