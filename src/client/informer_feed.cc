@@ -41,6 +41,7 @@ void Feed::start() { perform(tell(ListWatch::Start{})); }
 void Feed::stop() {
   ++turn_;
   stream_.reset();
+  scope_.cancel(std::exchange(quiet_timer_, TimerId::kNone));
 }
 
 ListWatch::Effects Feed::tell(ListWatch::What what) {

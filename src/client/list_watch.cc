@@ -166,12 +166,12 @@ ListWatch::Effects ListWatch::streaming_failed(Instant now, const Failed& failed
 }
 
 ListWatch::Effects ListWatch::listing_failed(Instant now, const Failed& failed) {
-  const Snapshot tried = std::exchange(
-      snapshot_, snapshot_ == Snapshot::kSinceLast ? Snapshot::kSinceLast : Snapshot::kConsistent);
+  const Snapshot tried = snapshot_;
   if (failed.failure == Failure::kGone && tried != Snapshot::kUnpaged)
-    return list(Snapshot::kUnpaged);
+    return list(tried == Snapshot::kSinceLast ? Snapshot::kConsistent : Snapshot::kUnpaged);
   if (failed.failure == Failure::kTooLarge && tried == Snapshot::kSinceLast)
     return list(Snapshot::kConsistent);
+  if (tried == Snapshot::kUnpaged) snapshot_ = Snapshot::kConsistent;
   return wait(now, State::kListing, failed.retry_after);
 }
 

@@ -113,6 +113,7 @@ Driver relisting() {
 Driver listing_unpaged() {
   Driver d = relisting();
   d.tell(failed(Failure::kGone));
+  d.tell(failed(Failure::kGone));
   return d;
 }
 Driver waiting_to_watch() {
@@ -204,7 +205,7 @@ TEST(ListWatch, AnswersEveryInputInEveryState) {
        {{"page", "listing: apply next-page"},
         {"last page", "watching: apply commit watch@120"},
         {"older page", "watching: rewound apply commit watch@50"},
-        {"gone", "listing: list unpaged"},
+        {"gone", "listing: list"},
         {"too large", "listing: list"},
         {"throttled", "waiting: wait"},
         {"denied", "waiting: wait"},
@@ -324,9 +325,10 @@ TEST(ListWatch, ResumesAtTheLastEventOrBookmarkWhicheverIsLater) {
   EXPECT_EQ(d.tell(LW::Wake{}), "watch@140");
 }
 
-TEST(ListWatch, ListsSinceLastThenWithoutARevision) {
+TEST(ListWatch, ListsSinceLastThenWithoutARevisionThenInOnePiece) {
   Driver d = watching();
   EXPECT_EQ(d.tell(failed(Failure::kGone)), "list>=100");
+  EXPECT_EQ(d.tell(failed(Failure::kGone)), "list");
   EXPECT_EQ(d.tell(failed(Failure::kGone)), "list unpaged");
   EXPECT_EQ(d.tell(failed(Failure::kGone)), "wait");
   EXPECT_EQ(d.tell(LW::Wake{}), "list");
