@@ -20,7 +20,7 @@ Error error_from_status(json::Slice status);
 
 // What the object was that a Status speaks of; empty members are left out.
 struct StatusDetails {
-  std::string name, group, kind, uid;
+  std::string name = {}, group = {}, kind = {}, uid = {};
 };
 std::string status_json(const Error&, const StatusDetails& = {});
 
