@@ -98,7 +98,7 @@ std::string new_pod_json(std::size_t index) {
   const Names n(index);
   return fmt::format(
       R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{},"annotations":{{"example.com/notes":"{}"}}}},"spec":{}}})",
-      n.name, labels(n), std::string(600, 'n'), spec(n, ""));
+      n.name, labels(n), std::string(1100, 'n'), spec(n, ""));
 }
 
 }  // namespace berth::bench

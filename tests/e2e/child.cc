@@ -138,6 +138,7 @@ TempFolder::~TempFolder() {
 
 fs::path TempFolder::write(const std::string& name, std::string_view content) const {
   const fs::path file = path_ / name;
+  fs::create_directories(file.parent_path());
   std::ofstream(file, std::ios::binary) << content;
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   return file;
@@ -188,6 +189,21 @@ bool Child::running() { return !wait(std::chrono::seconds(0)); }
 
 void Child::signal(int number) {
   if (running()) ::kill(pid_, number);
+}
+
+void Child::freeze() {
+  signal(SIGSTOP);
+  const fs::path threads = fs::path("/proc") / std::to_string(pid_) / "task";
+  const bool stopped = eventually(std::chrono::seconds(10), [&] {
+    for (const fs::directory_entry& thread : fs::directory_iterator(threads)) {
+      std::string stat;
+      std::getline(std::ifstream(thread.path() / "stat"), stat);
+      const auto end = stat.rfind(')');
+      if (end == std::string::npos || stat.substr(end + 2, 1) != "T") return false;
+    }
+    return true;
+  });
+  BERTH_CHECK(stopped, "a stopped program runs on");
 }
 
 bool Child::wait(std::chrono::seconds limit) {

@@ -52,6 +52,7 @@ class Child {
   pid_t pid() const { return pid_; }
   bool running();
   void signal(int number);                // to the program alone
+  void freeze();                          // SIGSTOP, and none of its threads runs any more
   bool wait(std::chrono::seconds limit);  // false: it still runs
   void stop(std::chrono::seconds patience = std::chrono::seconds(5));
   int exit_code() const { return code_; }  // once it ended: its own, or 128 + the signal
