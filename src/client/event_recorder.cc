@@ -186,7 +186,7 @@ void EventRecorder::due(All::iterator at) {
 }
 
 void EventRecorder::arm() {
-  timer_ = scope_.after(due_.front().first - now(), [this] {
+  scope_.after(due_.front().first - now(), [this] {
     while (!due_.empty() && due_.front().first <= now()) {
       const All::iterator at = due_.front().second;
       due_.pop_front();

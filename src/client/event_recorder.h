@@ -134,7 +134,6 @@ class EventRecorder {
   unsigned sending_ = 0, retrying_ = 0;
   bool closing_ = false;
   std::int64_t last_stamp_ = 0;
-  TimerId timer_ = TimerId::kNone;
 };
 
 }  // namespace berth::client

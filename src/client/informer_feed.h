@@ -61,7 +61,6 @@ class Feed {
   bool synced() const { return synced_; }
   kube::Revision seen() const { return synced_ ? machine_.seen() : 0; }
   const FeedStats& stats() const { return stats_; }
-  ListWatch::State state() const { return machine_.state(); }
 
  private:
   void perform(const ListWatch::Effects&);

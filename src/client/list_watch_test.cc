@@ -133,13 +133,6 @@ Driver waiting_to_list() {
   return d;
 }
 
-struct Row {
-  std::string name;
-  std::function<Driver()> from;
-  LW::What input;
-  std::string state, effects;
-};
-
 TEST(ListWatch, AnswersEveryInputInEveryState) {
   const std::map<std::string, std::function<Driver()>> states{
       {"idle", idle},
@@ -353,7 +346,6 @@ TEST(ListWatch, AVeryShortWatchWaitsBeforeTheNext) {
 
 TEST(ListWatch, AWatchThatIsRefusedOverAndOverLeadsToAList) {
   Driver d = watching();
-  std::string effects;
   for (int i = 0; i < 4; ++i) {
     d.tell(failed(Failure::kRefused));
     EXPECT_EQ(d.tell(LW::Wake{}), "watch@100");

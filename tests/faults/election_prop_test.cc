@@ -9,6 +9,7 @@
 #include "client/leader_election.h"
 #include "client/local_transport.h"
 #include "fake_server.h"
+#include "seeds.h"
 
 namespace berth::faults {
 namespace {
@@ -99,7 +100,7 @@ class Election {
 };
 
 TEST(ElectionProperty, NeverTwoLeadersUnderAnyFaults) {
-  for (Seed seed = 1; seed <= BERTH_FAULT_SEEDS; ++seed) {
+  for (const Seed seed : seeds_to_try()) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Election e(seed, {},
                {.delay = 0.3,
@@ -131,7 +132,7 @@ TEST(ElectionProperty, NeverTwoLeadersUnderAnyFaults) {
 }
 
 TEST(ElectionProperty, AKilledLeaderIsFollowedWithinLeaseAndRetry) {
-  for (Seed seed = 1; seed <= BERTH_FAULT_SEEDS; ++seed) {
+  for (const Seed seed : seeds_to_try()) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const bool real = seed % 5 == 0;
     const client::ElectorSettings settings =
@@ -155,7 +156,7 @@ TEST(ElectionProperty, AKilledLeaderIsFollowedWithinLeaseAndRetry) {
 }
 
 TEST(ElectionProperty, AClosedLeaderHandsOverWithinOneRetryAndEndsItsTermFirst) {
-  for (Seed seed = 1; seed <= BERTH_FAULT_SEEDS; ++seed) {
+  for (const Seed seed : seeds_to_try()) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Election e(seed, {}, {});
     e.pass(30s);

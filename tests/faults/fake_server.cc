@@ -176,7 +176,7 @@ Result<ApiReply> FakeServer::watch(const ApiRequest& request) {
   auto watcher = std::make_shared<Watcher>();
   watcher->kind = request.kind;
   watcher->ns = request.ns;
-  watcher->bookmarks = options.bookmarks && bookmarks_;
+  watcher->bookmarks = options.bookmarks;
   if (options.send_initial_events) {
     for (const auto& [key, object] : objects_[request.kind])
       if (request.ns.empty() || request.ns == key.ns) {

@@ -36,7 +36,6 @@ class FakeServer final : public kube::ApiHandler {
 
   void compact();  // forgets all history; continue tokens expire
   void knows_watch_list(bool yes) { watch_list_ = yes; }
-  void sends_bookmarks(bool yes) { bookmarks_ = yes; }
   void refuse_writes(std::optional<Reason> reason) { refusal_ = reason; }
   struct Backup {
     std::map<kube::KindId, Objects> objects;
@@ -77,7 +76,7 @@ class FakeServer final : public kube::ApiHandler {
   kube::Revision revision_ = 100, floor_ = 100;
   std::uint64_t uids_ = 0;
   std::optional<Reason> refusal_;
-  bool watch_list_ = true, bookmarks_ = true, ticking_ = false;
+  bool watch_list_ = true, ticking_ = false;
   std::map<kube::KindId, Objects> objects_;
   std::deque<Change> history_;
   std::map<std::string, std::vector<kube::Object>> snapshots_;  // what is left, by continue token

@@ -11,6 +11,7 @@
 #include "client/informer.h"
 #include "client/local_transport.h"
 #include "fake_server.h"
+#include "seeds.h"
 
 namespace berth::faults {
 namespace {
@@ -147,7 +148,7 @@ std::string run(Seed seed) {
 }
 
 TEST(InformerProperty, ConvergesWithoutDuplicatesUnderAnyFaults) {
-  for (Seed seed = 1; seed <= BERTH_FAULT_SEEDS; ++seed) {
+  for (const Seed seed : seeds_to_try()) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     run(seed);
     if (testing::Test::HasFailure()) return;
@@ -155,8 +156,7 @@ TEST(InformerProperty, ConvergesWithoutDuplicatesUnderAnyFaults) {
 }
 
 TEST(InformerProperty, TheSameSeedGivesTheSameHistory) {
-  for (Seed seed = 1; seed <= 1 + BERTH_FAULT_SEEDS / 30; ++seed)
-    EXPECT_EQ(run(seed), run(seed)) << "seed " << seed;
+  for (const Seed seed : {Seed{1}, Seed{2}}) EXPECT_EQ(run(seed), run(seed)) << "seed " << seed;
 }
 
 }  // namespace
