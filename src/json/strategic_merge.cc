@@ -440,6 +440,7 @@ bool Merger::merge_items(List& original, List& patch, const Strategy& strategy,
   };
   if (!replace && !take_live()) return false;
   std::vector<std::string> server_identities;
+  server_identities.reserve(merged.size());
   for (const Item& item : merged) server_identities.push_back(item.identity);
 
   Ranks place = ranks_of(server_identities);
