@@ -2,6 +2,7 @@
 // The client against peers that misbehave in scripted ways.
 #include "net/http_client.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "net/gzip.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our client and our server together, plain and over TLS.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "net/test_lab.h"

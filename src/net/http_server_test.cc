@@ -2,6 +2,7 @@
 // The server against peers that say exactly what a test tells them to.
 #include "net/http_server.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "net/test_lab.h"

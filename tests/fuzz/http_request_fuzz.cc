@@ -59,6 +59,6 @@ Seen decode(std::string_view text, std::size_t cut) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Seen whole = decode(text, size + 1);
-  for (const std::size_t cut : {1, 3, 64}) BERTH_CHECK(decode(text, cut) == whole, text);
+  for (const std::size_t cut : {1u, 3u, 64u}) BERTH_CHECK(decode(text, cut) == whole, text);
   return 0;
 }

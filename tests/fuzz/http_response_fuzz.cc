@@ -50,6 +50,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text(reinterpret_cast<const char*>(data), size);
   if (head_request) text.remove_prefix(2);
   const std::string whole = decode(text, head_request, text.size() + 1);
-  for (const std::size_t cut : {1, 3, 64}) BERTH_CHECK(decode(text, head_request, cut) == whole);
+  for (const std::size_t cut : {1u, 3u, 64u}) BERTH_CHECK(decode(text, head_request, cut) == whole);
   return 0;
 }
