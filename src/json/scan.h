@@ -35,13 +35,6 @@ struct Block {
   Mask quote_or_backslash() const {
     return bits(_mm_or_si128(_mm_cmpeq_epi8(v, all('"')), _mm_cmpeq_epi8(v, all('\\'))));
   }
-  // '"', and both kinds of brackets: '[' and '{' differ in one bit, so do ']' and '}'.
-  Mask structure() const {
-    const __m128i folded = _mm_or_si128(v, all(0x20));
-    return bits(_mm_or_si128(
-        _mm_cmpeq_epi8(v, all('"')),
-        _mm_or_si128(_mm_cmpeq_epi8(folded, all('{')), _mm_cmpeq_epi8(folded, all('}')))));
-  }
 };
 #define BERTH_JSON_BLOCKS 1
 
@@ -64,10 +57,6 @@ struct Block {
     return bits(vorrq_u8(odd, vorrq_u8(is('"'), is('\\'))));
   }
   Mask quote_or_backslash() const { return bits(vorrq_u8(is('"'), is('\\'))); }
-  Mask structure() const {
-    return bits(
-        vorrq_u8(is('"'), vorrq_u8(vorrq_u8(is('{'), is('}')), vorrq_u8(is('['), is(']')))));
-  }
 };
 #define BERTH_JSON_BLOCKS 1
 
@@ -98,21 +87,38 @@ inline const char* quote_or_backslash(const char* p, const char* end) {
   return p;
 }
 
-// The next '"' or bracket of either kind.
-inline const char* structure(const char* p, const char* end) {
-#ifdef BERTH_JSON_BLOCKS
-  for (; end - p >= Block::kBytes; p += Block::kBytes)
-    if (const auto mask = Block(p).structure(); mask != 0)
-      return p + std::countr_zero(mask) / static_cast<int>(Block::kBitsPerByte);
-#endif
-  for (; p != end; ++p) {
-    const char folded = static_cast<char>(*p | 0x20);
-    if (*p == '"' || folded == '{' || folded == '}') break;
-  }
-  return p;
-}
-
 #undef BERTH_JSON_BLOCKS
+
+#if defined(__SSE2__)
+// Which of 64 bytes are quotes, backslashes, opening and closing brackets, one bit a byte.
+struct Marks {
+  std::uint64_t quotes = 0;
+  std::uint64_t backslashes = 0;
+  std::uint64_t opening = 0;
+  std::uint64_t closing = 0;
+
+  explicit Marks(const char* p) {
+    for (int i = 0; i < 4; ++i) {
+      const Block block(p + 16 * i);
+      // '[' and '{' differ in one bit, so do ']' and '}'.
+      const __m128i folded = _mm_or_si128(block.v, Block::all(0x20));
+      const auto bits = [i](__m128i equal) {
+        return std::uint64_t{Block::bits(equal)} << (16 * i);
+      };
+      quotes |= bits(_mm_cmpeq_epi8(block.v, Block::all('"')));
+      backslashes |= bits(_mm_cmpeq_epi8(block.v, Block::all('\\')));
+      opening |= bits(_mm_cmpeq_epi8(folded, Block::all('{')));
+      closing |= bits(_mm_cmpeq_epi8(folded, Block::all('}')));
+    }
+  }
+};
+#endif
+
+// Bit i of the answer: is the number of bits set in [0, i] odd?
+inline std::uint64_t running_parity(std::uint64_t bits) {
+  for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
 
 inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }

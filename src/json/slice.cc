@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json/slice.h"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -35,22 +36,50 @@ const char* after_string(const char* p, const char* end) {
   }
 }
 
+// Past the bracket that closes the one at p.
 const char* after_brackets(const char* p, const char* end) {
   std::size_t open = 0;
-  while (true) {
-    p = scan::structure(p, end);
-    if (p == end) return end;
-    if (*p == '"') {
-      p = after_string(p, end);
-    } else if (*p == '{' || *p == '[') {
-      ++open;
-      ++p;
-    } else {
-      ++p;
-      if (open <= 1) return p;
-      --open;
+  bool in_string = false;
+  bool escaped = false;  // the next byte is
+#if defined(__SSE2__)
+  for (; end - p >= 64; p += 64) {
+    scan::Marks marks(p);
+    std::uint64_t skipped = escaped ? 1 : 0;
+    escaped = false;
+    for (std::uint64_t left = marks.backslashes & ~skipped; left != 0;) {
+      const int at = std::countr_zero(left);
+      escaped = at == 63;
+      if (!escaped) skipped |= std::uint64_t{2} << at;
+      left &= ~(std::uint64_t{3} << at);
+    }
+    const std::uint64_t inside =
+        scan::running_parity(marks.quotes & ~skipped) ^ (in_string ? ~std::uint64_t{0} : 0);
+    in_string = inside >> 63 != 0;
+    const std::uint64_t opening = marks.opening & ~inside;
+    for (std::uint64_t left = opening | (marks.closing & ~inside); left != 0; left &= left - 1) {
+      const int at = std::countr_zero(left);
+      if ((opening >> at & 1) != 0) {
+        ++open;
+      } else if (--open == 0) {
+        return p + at + 1;
+      }
     }
   }
+#endif
+  for (; p != end; ++p) {
+    if (escaped) {
+      escaped = false;
+    } else if (*p == '"') {
+      in_string = !in_string;
+    } else if (in_string) {
+      escaped = *p == '\\';
+    } else if (*p == '{' || *p == '[') {
+      ++open;
+    } else if ((*p == '}' || *p == ']') && --open == 0) {
+      return p + 1;
+    }
+  }
+  return end;
 }
 
 // The value at the start of `rest`, which moves past it. White space before it is skipped.

@@ -41,6 +41,22 @@ TEST(Slice, IteratesInDocumentOrder) {
   for ([[maybe_unused]] auto member : Slice("[1]").members()) FAIL();
 }
 
+TEST(Slice, FindsTheEndOfAValueWhereverItLies) {
+  // Brackets, quotes and backslashes in strings, moved over the borders of the blocks that are read
+  // at once.
+  for (std::size_t shift = 0; shift < 140; ++shift) {
+    const std::string pad(shift, 'x');
+    const std::string inner = R"({"a]":["}\\",{"\"":"[{\\\""}],"b":[[]]})";
+    const std::string text = "[\"" + pad + "\"," + inner + ",\"" + pad + "{\\\\\"," + inner + "]";
+    ASSERT_TRUE(check(text)) << text;
+    const Slice list(text);
+    ASSERT_EQ(list.size(), 4U) << text;
+    EXPECT_EQ(list[1].raw(), inner) << text;
+    EXPECT_EQ(list[3].raw(), inner) << text;
+    EXPECT_EQ(list[1]["b"].raw(), "[[]]") << text;
+  }
+}
+
 TEST(Slice, KnowsItsType) {
   EXPECT_TRUE(Slice("null").is_null());
   EXPECT_FALSE(Slice().is_null());
