@@ -69,7 +69,7 @@ class LiveCapacity {
 
   void start() {
     api_.list_all(kube::kNode, "", {}, scope_.done<kube::ObjectList>(kNoLimit, [this](auto nodes) {
-      if (!nodes) return finish_(tl::unexpected(std::move(nodes.error())));
+      if (!nodes) return failed(std::move(nodes.error()));
       on_nodes(std::move(nodes->items));
     }));
   }
@@ -79,10 +79,19 @@ class LiveCapacity {
     api_.list_all(
         kube::kPod, "", {},
         scope_.done<kube::ObjectList>(kNoLimit, [this, nodes = std::move(nodes)](auto pods) {
-          if (!pods) return finish_(tl::unexpected(std::move(pods.error())));
+          if (!pods) return failed(std::move(pods.error()));
           print(nodes, pods->items);
           if (options_.watch) follow();
         }));
+  }
+
+  void failed(Error error) {
+    if (error.reason == Reason::kUnreachable || error.reason == Reason::kTimeout)
+      error.message +=
+          fmt::format(" ({}); is the server running, and is its address right?", cluster_->origin);
+    else
+      error.message += fmt::format(" ({})", cluster_->origin);
+    finish_(tl::unexpected(std::move(error)));
   }
 
   void follow() {
