@@ -6,9 +6,9 @@
 #include <benchmark/benchmark.h>
 
 #include "base/world.h"
+#include "kube/label_selector.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
-#include "kube/label_selector.h"
 #include "pod_maker.h"
 
 namespace berth {

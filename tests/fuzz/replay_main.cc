@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target over files, for compilers without libFuzzer. An empty or missing corpus is a failure.
+// Runs a fuzz target over files, for compilers without libFuzzer. An empty or missing corpus is a
+// failure.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
