@@ -37,7 +37,7 @@ std::string full_user_agent(const std::string& product) {
   const std::string_view go = machine == std::string_view("x86_64")    ? "amd64"
                               : machine == std::string_view("aarch64") ? "arm64"
                                                                        : machine;
-  return fmt::format("{} (linux/{})", product, go);
+  return fmt::format("{} (linux/{})", product.empty() ? "berth/" BERTH_VERSION : product, go);
 }
 
 Error cancelled(Outcome outcome) {

@@ -13,10 +13,10 @@
 namespace berth::client {
 
 struct HttpTransportOptions {
-  std::string loop = "io0";                       // sockets and decoding run here
-  std::string user_agent = "berth";               // "berth/0.1.0"; the platform is appended
-  std::size_t connections = 16;                   // kept open for the next request
-  std::size_t offload_from = 64 << 10;            // lists of more bytes are decoded off the loop
+  std::string loop = "io0";             // sockets and decoding run here
+  std::string user_agent = {};          // "": berth/<version>; the platform is appended
+  std::size_t connections = 32;         // requests at a time, watches aside; the others queue
+  std::size_t offload_from = 64 << 10;  // lists of more bytes are decoded off the loop
   std::size_t most_line = std::size_t{16} << 20;  // one watch event
   net::HttpLimits limits = {};
 };

@@ -216,7 +216,7 @@ TEST_F(HttpTransportTest, FetchesAnObject) {
   EXPECT_THAT(asked, ElementsAre("GET /api/v1/namespaces/lab/pods/web"));
   EXPECT_EQ(requests[0].headers.get("accept"), "application/json");
   EXPECT_THAT(std::string(requests[0].headers.get("user-agent")),
-              testing::StartsWith("berth (linux/"));
+              testing::MatchesRegex("berth/[0-9.]+ \\(linux/[a-z0-9_]+\\)"));
   EXPECT_EQ(requests[0].headers.get("authorization"), "");
   // On one machine compressing costs more than sending.
   EXPECT_THAT(std::string(requests[0].headers.get("accept-encoding")),
