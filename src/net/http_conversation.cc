@@ -104,8 +104,6 @@ void Conversation::peer_left() {
   for (Done<Ok>& watcher : std::exchange(gone_watchers_, {})) watcher(Ok{});
 }
 
-// ---- Requests
-
 void Conversation::next_request() {
   if (host_->draining()) return close();
   state_ = State::kReading;
@@ -218,8 +216,6 @@ void Conversation::out_of_time() {
   refuse(408, head_seen_ ? "the body took too long" : "the header took too long");
 }
 
-// ---- Replies
-
 bool Conversation::is_current(std::uint64_t request) const {
   return request == request_ && (state_ == State::kHandling || state_ == State::kStreaming);
 }
@@ -313,8 +309,6 @@ void Conversation::when_gone(std::uint64_t request, Done<Ok> left) {
   if (state_ == State::kClosed || gone_) return left(Ok{});
   if (is_current(request)) gone_watchers_.push_back(std::move(left));
 }
-
-// ---- Writing
 
 void Conversation::enqueue(Outgoing out) {
   out_.push_back(std::make_shared<Outgoing>(std::move(out)));

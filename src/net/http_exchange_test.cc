@@ -103,8 +103,7 @@ TEST_P(Exchange, ManyCallsAtOnceAllGetTheirOwnReply) {
 
 // Sends `count` events, each after the one before was taken.
 struct Ticker : std::enable_shared_from_this<Ticker> {
-  Ticker(Executor& home, HttpReply r, int n)
-      : scope(home, "ticker"), reply(std::move(r)), count(n) {}
+  Ticker(Scope& s, HttpReply r, int n) : scope(s), reply(std::move(r)), count(n) {}
   void next() {
     if (sent == count) return reply.end();
     reply.write(fmt::format("event {}\n", sent++),
@@ -112,7 +111,7 @@ struct Ticker : std::enable_shared_from_this<Ticker> {
                   if (taken) self->next();
                 }));
   }
-  Scope scope;
+  Scope& scope;
   HttpReply reply;
   int count;
   int sent = 0;
@@ -124,7 +123,7 @@ TEST_P(Exchange, ManyStreamsAtOnceEachInOrder) {
   const TestServer server = serve([&](HttpRequest, const HttpPeer&, HttpReply reply) {
     lab.home.post([&, reply = std::move(reply)]() mutable {
       reply.begin(200, {});
-      std::make_shared<Ticker>(lab.home, std::move(reply), kEvents)->next();
+      std::make_shared<Ticker>(lab.scope(), std::move(reply), kEvents)->next();
     });
   });
   const auto c = client(server);
@@ -143,7 +142,7 @@ TEST_P(Exchange, StreamsCanBeDroppedAtAnyMomentFromAnyThread) {
     ++open_streams;
     lab.home.post([&, reply = std::move(reply)]() mutable {
       reply.begin(200, {});
-      std::make_shared<Ticker>(lab.home, std::move(reply), 1000)->next();
+      std::make_shared<Ticker>(lab.scope(), std::move(reply), 1000)->next();
     });
   });
   auto c = client(server);

@@ -329,9 +329,8 @@ struct Fountain : std::enable_shared_from_this<Fountain> {
   }
   void flow() {
     lab.home.post([self = shared_from_this()] {
-      if (!self->scope) self->scope = std::make_unique<Scope>(self->lab.home, "fountain");
       self->reply.write(std::string(64 << 10, 'x'),
-                        self->scope->done<Ok>(kNoLimit, [self](const Result<Ok>& taken) {
+                        self->lab.scope().done<Ok>(kNoLimit, [self](const Result<Ok>& taken) {
                           if (taken) {
                             self->bytes += 64 << 10;
                             return self->flow();
@@ -342,7 +341,6 @@ struct Fountain : std::enable_shared_from_this<Fountain> {
   }
   TestLab& lab;
   HttpReply reply;
-  std::unique_ptr<Scope> scope;
   std::size_t bytes = 0;
   std::promise<void> ended;
 };

@@ -72,6 +72,7 @@ class TestLab {
   std::future<Result<HttpStream::Chunk>> read(HttpStream&);
   Result<std::string> read_all(HttpStream&);
 
+  Scope& scope() { return *scope_; }  // at home
   void on_io(std::function<void()>);  // runs it there and waits
 
   std::unique_ptr<HttpClient> client(std::uint16_t port, HttpClientOptions = {});  // plain HTTP
