@@ -37,6 +37,7 @@ enum class Reason : unsigned char {
   kTimeout,
   // Ours alone; these never come from a Status body.
   kUnreachable,  // no connection, or it broke
+  kUntrusted,    // the other side could not prove who it is; asking again will not help
   kCancelled,    // the scope that asked has closed
 };
 

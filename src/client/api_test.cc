@@ -162,6 +162,7 @@ TEST_F(ApiTest, RepeatsOnlyWhatIsSafe) {
       {"conflict with a time", true, Reason::kConflict, Outcome::kRefused, 1s, false},
       {"too long a time", true, Reason::kTooManyRequests, Outcome::kRefused, 31s, false},
       {"never sent", true, Reason::kUnreachable, Outcome::kNotSent, {}, true},
+      {"not trusted", true, Reason::kUntrusted, Outcome::kNotSent, {}, false},
       {"reply lost", true, Reason::kUnreachable, Outcome::kUnknown, {}, false},
       {"no reply in time", true, Reason::kTimeout, Outcome::kUnknown, {}, false},
       {"read, reply lost", false, Reason::kUnreachable, Outcome::kUnknown, {}, true},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/http_transport.h"
 
+#include <algorithm>
 #include <deque>
 #include <future>
 #include <set>
@@ -46,6 +47,12 @@ Error cancelled(Outcome outcome) {
           .outcome = outcome};
 }
 
+Error not_sent_in_time() {
+  return {.reason = Reason::kTimeout,
+          .message = "the request was not sent in time",
+          .outcome = Outcome::kNotSent};
+}
+
 }  // namespace
 
 // All but `client` is confined to the loop; `prefix` and `headers` never change.
@@ -68,6 +75,7 @@ struct HttpTransport::Core {
 
   void enter(std::shared_ptr<Call>);
   void leave();
+  void expire(const std::shared_ptr<Call>&);  // one that queued until its deadline
 
   // Connections are made anew only for material that changed, not for every token.
   Result<Ok> use(const net::TlsClientOptions& now) {
@@ -175,7 +183,11 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
   // A lease is renewed in time or lost: it does not wait behind a burst of other writes.
   bool is_urgent() const { return request_.verb != Verb::kRaw && request_.kind == kube::kLease; }
 
-  void cancel() { done_(tl::unexpected(cancelled(Outcome::kNotSent))); }  // while it queues
+  Instant deadline() const { return deadline_; }
+
+  // While it queues.
+  void cancel() { done_(tl::unexpected(cancelled(Outcome::kNotSent))); }
+  void give_up() { done_(tl::unexpected(not_sent_in_time())); }
 
   void start() {
     if (core_->scope.closing()) return finish(tl::unexpected(cancelled(Outcome::kNotSent)));
@@ -193,11 +205,7 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
     if (!is_watch()) core_->leave();
   }
 
-  void too_late() {
-    finish(tl::unexpected(Error{.reason = Reason::kTimeout,
-                                .message = "the request was not sent in time",
-                                .outcome = Outcome::kNotSent}));
-  }
+  void too_late() { finish(tl::unexpected(not_sent_in_time())); }
 
   void on_secrets(Result<std::shared_ptr<const Secrets>> secrets) {
     if (!secrets && secrets.error().reason == Reason::kTimeout) return too_late();
@@ -304,7 +312,19 @@ void HttpTransport::Core::enter(std::shared_ptr<Call> call) {
     ++in_flight;
     return call->start();
   }
+  if (call->deadline().since_start != kNoLimit)
+    scope.after(
+        call->deadline() - loop.clock().now(),
+        [this, waiting = std::weak_ptr<Call>(call)] { expire(waiting.lock()); },
+        Timer::kBackground);
   queue.insert(call->is_urgent() ? queue.begin() : queue.end(), std::move(call));
+}
+
+void HttpTransport::Core::expire(const std::shared_ptr<Call>& call) {
+  const auto at = std::find(queue.begin(), queue.end(), call);
+  if (at == queue.end()) return;  // it had its turn
+  queue.erase(at);
+  call->give_up();
 }
 
 void HttpTransport::Core::leave() {

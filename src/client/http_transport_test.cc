@@ -579,6 +579,27 @@ TEST_F(HttpTransportTest, QueuesForAConnectionLeasesFirst) {
                                  "GET /api/v1/namespaces/lab/pods/second"));
 }
 
+TEST_F(HttpTransportTest, ACallThatQueuesPastItsDeadlineWasNeverSent) {
+  serve();
+  HttpTransportOptions options;
+  options.connections = 1;
+  connect(options);
+  std::promise<void> arrived;
+  answers.push_back([&](const net::HttpRequest&, net::HttpReply reply) {
+    open_reply = std::make_shared<net::HttpReply>(std::move(reply));
+    arrived.set_value();
+  });
+  auto first = begin_call(on(Verb::kGet, kube::kPod, "lab", "first"));
+  arrived.get_future().wait();
+  const Result<ApiReply> late = call(on(Verb::kCreate, kube::kPod, "lab", ""), 20ms);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().reason, Reason::kTimeout);
+  EXPECT_EQ(late.error().outcome, Outcome::kNotSent);
+  open_reply->send({.status = 200, .headers = {}, .body = kPodJson});
+  EXPECT_TRUE(first.get());
+  EXPECT_THAT(asked, ElementsAre("GET /api/v1/namespaces/lab/pods/first"));
+}
+
 TEST_F(HttpTransportTest, RefusesBadMaterialBeforeAnythingIsSent) {
   serve_tls();
   config.ca = {.data = "PEM", .file = "", .place = "kubeconfig /k: cluster \"c\": ca"};

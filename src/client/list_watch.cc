@@ -40,6 +40,7 @@ Failure failure_of(const Error& e) {
     case Reason::kForbidden:
       return Failure::kDenied;
     case Reason::kUnreachable:
+    case Reason::kUntrusted:
     case Reason::kCancelled:
       return Failure::kUnreachable;
     case Reason::kTimeout:

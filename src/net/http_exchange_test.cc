@@ -265,7 +265,7 @@ TEST(TlsExchange, RefusesServersThatProveNothing) {
     const auto client = HttpClient::create(lab.io, options).value();
     const auto reply = lab.call(*client, {.method = "POST", .body = "secret"}).get();
     ASSERT_FALSE(reply);
-    EXPECT_EQ(reply.error().reason, Reason::kUnreachable);
+    EXPECT_EQ(reply.error().reason, Reason::kUntrusted);
     EXPECT_EQ(reply.error().outcome, Outcome::kNotSent);
     EXPECT_THAT(reply.error().message, HasSubstr(row.message));
     options.tls.insecure_skip_verify = true;

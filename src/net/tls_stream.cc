@@ -119,6 +119,7 @@ class TlsStream final : public Stream {
     }
     if (why != SSL_ERROR_WANT_READ) {
       broken_ = failure(tls_error(ssl_.get()));
+      if (SSL_get_verify_result(ssl_.get()) != X509_V_OK) broken_->reason = Reason::kUntrusted;
       broken_->outcome = Outcome::kNotSent;
       flush();  // the alert tells the peer why
       return finish_handshake(tl::unexpected(*broken_));
