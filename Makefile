@@ -51,7 +51,7 @@ tsan:  ## Run what is threaded under ThreadSanitizer
 	@tools/setup build
 	@mkdir -p build; cmake --preset tsan > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
 	@cmake --build --preset tsan --target base_test net_test client_test
-	@for folder in base net client; do ctest --test-dir build/tsan/src/$$folder -j2 --output-on-failure || exit 1; done
+	@for folder in base net client; do ctest --test-dir build/tsan/src/$$folder -L quick -j2 --output-on-failure || exit 1; done
 
 FUZZ_SECONDS ?= 60
 fuzz:  ## Search for inputs that break a parser, FUZZ_SECONDS (60) for each target

@@ -404,7 +404,7 @@ std::vector<std::string> Object::finalizers() const {
 }
 
 json::Slice Object::metadata() const {
-  return doc_->metadata == nullptr ? json::Slice() : json::Slice(doc_->metadata->view());
+  return doc_->metadata == nullptr ? json::Slice("{}") : json::Slice(doc_->metadata->view());
 }
 json::Slice Object::status() const {
   return doc_->status == nullptr ? json::Slice() : json::Slice(doc_->status->view());

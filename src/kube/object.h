@@ -76,8 +76,8 @@ class Object {
   std::optional<OwnerRef> controller() const;  // the owner with controller: true
   std::vector<std::string> finalizers() const;
 
-  json::Slice metadata() const;
-  json::Slice status() const;  // absent when there is none
+  json::Slice metadata() const;  // {} when there is none
+  json::Slice status() const;    // absent when there is none
   json::Slice member(
       std::string_view) const;  // "spec", "data", "rules": any other top-level member
   std::array<std::string_view, 9> json_parts()

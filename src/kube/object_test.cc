@@ -25,6 +25,12 @@ Object parsed(KindId kind, std::string_view text) {
   return object ? *object : Object();
 }
 
+TEST(Object, WithoutMetadataHasEmptyMetadata) {
+  const Object lease = *Object::parse(kLease, R"({"spec":{}})");
+  EXPECT_EQ(lease.metadata().raw(), "{}");
+  EXPECT_EQ(lease.name(), "");
+}
+
 TEST(Object, TellsItsMetadata) {
   const Object web = parsed(kPod, kWeb);
   EXPECT_EQ(web.key().text(), "shop/web");
