@@ -6,6 +6,7 @@
 #include "net/http_codec.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -118,6 +119,73 @@ class HeadScanner {
   bool after_cr_ = false;
 };
 
+// The same for the lines between chunks. Beast reads a quoted line break in a chunk extension one
+// way or another, depending on how much has arrived; whoever sends one wants two readers to
+// disagree.
+class ChunkScanner {
+ public:
+  bool accepts(std::string_view in) {
+    while (!in.empty() && at_ != At::kTrailer) {
+      if (at_ == At::kData) {
+        const std::size_t here =
+            static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
+        in.remove_prefix(here);
+        left_ -= here;
+        if (left_ == 0) at_ = At::kDataEnd;
+        continue;
+      }
+      if (!accepts(in.front())) return false;
+      in.remove_prefix(1);
+    }
+    return true;
+  }
+
+ private:
+  enum class At : unsigned char {
+    kSize,
+    kExtension,
+    kSizeEnd,
+    kData,
+    kDataEnd,
+    kDataNewline,
+    kTrailer
+  };
+
+  bool accepts(char c) {
+    switch (at_) {
+      case At::kSize:
+        if (std::isxdigit(static_cast<unsigned char>(c)) != 0) {
+          if (left_ >> 60 != 0) return false;
+          const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+          left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
+          any_ = true;
+          return true;
+        }
+        at_ = c == '\r' ? At::kSizeEnd : At::kExtension;
+        return any_ && (c == '\r' || c == ';' || c == ' ' || c == '\t');
+      case At::kExtension:
+        if (c == '\r') at_ = At::kSizeEnd;
+        return c == '\r' || c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != '"');
+      case At::kSizeEnd:
+        at_ = left_ == 0 ? At::kTrailer : At::kData;
+        return c == '\n';
+      case At::kDataEnd:
+        at_ = At::kDataNewline;
+        return c == '\r';
+      case At::kDataNewline:
+        at_ = At::kSize;
+        any_ = false;
+        return c == '\n';
+      default:
+        return true;
+    }
+  }
+
+  At at_ = At::kSize;
+  bool any_ = false;        // a digit of the size was seen
+  std::uint64_t left_ = 0;  // bytes of the chunk still to come
+};
+
 }  // namespace
 
 struct HttpDecoder::Impl {
@@ -131,6 +199,7 @@ struct HttpDecoder::Impl {
   HttpLimits limits;
   std::size_t body_limit;
   HeadScanner scanner;
+  ChunkScanner chunks;
   std::string pending;  // the head so far; later a chunk's header that is not complete
   bool any = false;
 
@@ -198,6 +267,8 @@ struct HttpDecoder::Impl::Of final : Impl {
   }
 
   Decoded<Step> parse_body(std::string_view& in) {
+    if (parser.chunked() && !chunks.accepts(in))
+      return fault(400, "the body is malformed: a chunk's header is not valid");
     while (!in.empty() && !parser.is_done()) {
       ErrorCode error;
       if (pending.empty()) {

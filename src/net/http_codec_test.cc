@@ -47,7 +47,7 @@ TEST(HttpDecoder, TheResultDoesNotDependOnTheCuts) {
        {"PUT /a", "hello", "NEXT"}},
       {"chunked",
        "PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-       "1\r\na\r\n00002 ; x=\"y z\"\r\nbc\r\n258\r\n" +
+       "1\r\na\r\n00002 ; x=yz\r\nbc\r\n258\r\n" +
            chunk + "\r\n0\r\nT: u\r\n\r\nNEXT",
        {"PUT /a", "abc" + chunk, "NEXT"}},
       {"unfinished",
