@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
     {Reason::kServiceUnavailable, "ServiceUnavailable", 503},
     {Reason::kTimeout, "Timeout", 504},
     {Reason::kUnreachable, "Unreachable", 503},
-    {Reason::kUntrusted, "Untrusted", 502},
+    {Reason::kUntrusted, "Untrusted", 503},
     {Reason::kCancelled, "Cancelled", 499},
 };
 
