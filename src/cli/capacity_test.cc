@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/command.h"
+#include "cli/run_for_test.h"
 #include "json/slice.h"
 
 namespace berth::cli {
@@ -16,18 +16,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome berth(std::vector<std::string> arguments) {
-  std::ostringstream out, err;
-  Context context{.out = out, .err = err};
-  const int code = run(arguments, context);
-  return {code, out.str(), err.str()};
-}
 
 // A folder of its own, gone with the test.
 class Capacity : public ::testing::Test {
@@ -44,12 +32,12 @@ class Capacity : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  Outcome capacity_of(const std::string& text) {
+  Ran capacity_of(const std::string& text) {
     return berth({"capacity", "-f", file("c.yaml", text), "-o", "json"});
   }
   // One line, starting with the file and the line that is wrong.
   void expect_refused(const std::string& text, int line, const std::string& says) {
-    const Outcome got = capacity_of(text);
+    const Ran got = capacity_of(text);
     EXPECT_EQ(got.code, kExitFailed);
     EXPECT_EQ(got.out, "");
     EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
@@ -70,7 +58,7 @@ status:
 )";
 
 TEST_F(Capacity, OfTheExampleClusterIsAsAddedUpByHand) {
-  const Outcome got = berth({"capacity", "-f", "examples/manifests/cluster.yaml", "-o", "json"});
+  const Ran got = berth({"capacity", "-f", "examples/manifests/cluster.yaml", "-o", "json"});
   ASSERT_EQ(got.code, kExitOk) << got.err;
   const json::Slice report(got.out);
   ASSERT_EQ(report["nodes"].size(), 6u);
@@ -86,14 +74,14 @@ TEST_F(Capacity, OfTheExampleClusterIsAsAddedUpByHand) {
 }
 
 TEST_F(Capacity, TheTableShowsEveryNodeAndWhatWaits) {
-  const Outcome got = berth({"capacity", "-f", "examples/manifests/cluster.yaml"});
+  const Ran got = berth({"capacity", "-f", "examples/manifests/cluster.yaml"});
   ASSERT_EQ(got.code, kExitOk) << got.err;
   EXPECT_THAT(got.out, AllOf(HasSubstr("fjord-1"), HasSubstr("quay-2"), HasSubstr("4 open nodes"),
                              HasSubstr("2 pods wait for a node"), HasSubstr("nvidia.com/gpu")));
 }
 
 TEST_F(Capacity, ALimitWithoutARequestCountsAsTheServerWouldDefaultIt) {
-  const Outcome got = capacity_of(std::string(kNode) + R"(---
+  const Ran got = capacity_of(std::string(kNode) + R"(---
 apiVersion: v1
 kind: Pod
 metadata: {name: p, namespace: d}
@@ -104,7 +92,7 @@ spec: {nodeName: n1, containers: [{name: c, resources: {limits: {cpu: 1500m}}}]}
 }
 
 TEST_F(Capacity, TakesListsApartAndReportsStrays) {
-  const Outcome got = capacity_of(R"({"apiVersion":"v1","kind":"List","items":[
+  const Ran got = capacity_of(R"({"apiVersion":"v1","kind":"List","items":[
     {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"1"}}},
     {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"d"},"spec":{"nodeName":"gone","containers":[]}}]})");
   ASSERT_EQ(got.code, kExitOk) << got.err;
@@ -130,7 +118,7 @@ spec:
 }
 
 TEST_F(Capacity, TruncatedYamlNamesTheLine) {
-  const Outcome got = capacity_of("apiVersion: v1\nkind: Node\nmetadata: {name: \"n1");
+  const Ran got = capacity_of("apiVersion: v1\nkind: Node\nmetadata: {name: \"n1");
   EXPECT_EQ(got.code, kExitFailed);
   EXPECT_THAT(got.err, AllOf(HasSubstr("c.yaml"), HasSubstr("line ")));
   EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
@@ -145,7 +133,7 @@ TEST_F(Capacity, AManifestWithoutKindIsRefused) {
 }
 
 TEST_F(Capacity, AMissingFileIsNamed) {
-  const Outcome got = berth({"capacity", "-f", "/no/such/file.yaml"});
+  const Ran got = berth({"capacity", "-f", "/no/such/file.yaml"});
   EXPECT_EQ(got.code, kExitFailed);
   EXPECT_THAT(got.err, HasSubstr("/no/such/file.yaml"));
 }
@@ -155,7 +143,7 @@ TEST_F(Capacity, WatchingAFileIsBadUsage) {
 }
 
 TEST_F(Capacity, AnUnknownOutputIsBadUsageAndListsTheKnownOnes) {
-  const Outcome got = berth({"capacity", "-o", "xml"});
+  const Ran got = berth({"capacity", "-o", "xml"});
   EXPECT_EQ(got.code, kExitUsage);
   EXPECT_THAT(got.err, HasSubstr("table, json"));
 }
@@ -167,7 +155,7 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
 users: [{name: u, user: {token: t}}]
 contexts: [{name: dev, context: {cluster: c, user: u}}]
 )");
-  const Outcome got = berth({"capacity", "--kubeconfig", config, "--context", "prod"});
+  const Ran got = berth({"capacity", "--kubeconfig", config, "--context", "prod"});
   EXPECT_EQ(got.code, kExitUsage);
   EXPECT_THAT(got.err, AllOf(HasSubstr(config), HasSubstr("prod"), HasSubstr("dev")));
   EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
@@ -181,7 +169,7 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1", insecure-skip-tls-
 users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin-anywhere, interactiveMode: Never, installHint: get it from the intranet}}}]
 contexts: [{name: dev, context: {cluster: c, user: u}}]
 )");
-  const Outcome got = berth({"capacity", "--kubeconfig", config});
+  const Ran got = berth({"capacity", "--kubeconfig", config});
   EXPECT_NE(got.code, kExitOk);
   EXPECT_THAT(got.err,
               AllOf(HasSubstr("no-such-plugin-anywhere"), HasSubstr("get it from the intranet")));
@@ -195,7 +183,7 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1", certificate-author
 users: [{name: u, user: {token: t}}]
 contexts: [{name: dev, context: {cluster: c, user: u}}]
 )");
-  const Outcome got = berth({"capacity", "--kubeconfig", config});
+  const Ran got = berth({"capacity", "--kubeconfig", config});
   EXPECT_NE(got.code, kExitOk);
   EXPECT_THAT(got.err, AllOf(HasSubstr(config), HasSubstr("certificate-authority-data")));
   EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;

@@ -147,6 +147,17 @@ class HttpTransportTest : public testing::Test, public net::HttpHandler {
   Result<T> wait(Fn<void(Done<T>)> begin) {
     return start<T>(std::move(begin)).get();
   }
+  // One connection, and the first request's reply is held once it has arrived.
+  void serve_one_at_a_time() {
+    serve();
+    HttpTransportOptions options;
+    options.connections = 1;
+    connect(options);
+    answers.push_back([this](const net::HttpRequest&, net::HttpReply reply) {
+      held = std::make_shared<net::HttpReply>(std::move(reply));
+      arrived.set_value();
+    });
+  }
   std::future<Result<ApiReply>> begin_call(ApiRequest request, Duration limit = 20s) {
     const Instant deadline = home.clock().now() + limit;
     return start<ApiReply>([this, r = std::move(request), deadline](Done<ApiReply> done) mutable {
@@ -194,6 +205,8 @@ class HttpTransportTest : public testing::Test, public net::HttpHandler {
   std::vector<std::string> asked, identities;
   std::vector<net::HttpRequest> requests;
   std::shared_ptr<net::HttpReply> open_reply;
+  std::shared_ptr<net::HttpReply> held;
+  std::promise<void> arrived;
   net::KeyPair authority;
   ClusterConfig config;
   std::unique_ptr<net::HttpServer> server;
@@ -518,16 +531,7 @@ TEST_F(HttpTransportTest, SaysWhetherARequestMayHaveBeenCarriedOut) {
 }
 
 TEST_F(HttpTransportTest, DestroyingItEndsWhatIsInProgress) {
-  serve();
-  HttpTransportOptions options;
-  options.connections = 1;
-  connect(options);
-  std::promise<void> arrived;
-  std::shared_ptr<net::HttpReply> held;
-  answers.push_back([&](const net::HttpRequest&, net::HttpReply reply) {
-    held = std::make_shared<net::HttpReply>(std::move(reply));
-    arrived.set_value();
-  });
+  serve_one_at_a_time();
   stream({added("a", 1) + "\n"}, false);
   std::future<Result<ApiReply>> pending = begin_call(on(Verb::kGet, kube::kPod, "lab", "web"));
   arrived.get_future().wait();
@@ -547,15 +551,7 @@ TEST_F(HttpTransportTest, DestroyingItEndsWhatIsInProgress) {
 }
 
 TEST_F(HttpTransportTest, QueuesForAConnectionLeasesFirst) {
-  serve();
-  HttpTransportOptions options;
-  options.connections = 1;
-  connect(options);
-  std::promise<void> arrived;
-  answers.push_back([&](const net::HttpRequest&, net::HttpReply reply) {
-    open_reply = std::make_shared<net::HttpReply>(std::move(reply));
-    arrived.set_value();
-  });
+  serve_one_at_a_time();
   answer(200, R"({"kind":"Lease","metadata":{"name":"l"}})");
   answer(200, kPodJson);
   auto first = begin_call(on(Verb::kGet, kube::kPod, "lab", "first"));
@@ -569,7 +565,7 @@ TEST_F(HttpTransportTest, QueuesForAConnectionLeasesFirst) {
     std::rotate(answers.begin(), std::prev(answers.end()), answers.end());
   }
   ASSERT_TRUE(open_watch());
-  open_reply->send({.status = 200, .headers = {}, .body = kPodJson});
+  held->send({.status = 200, .headers = {}, .body = kPodJson});
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(lease.get());
   EXPECT_TRUE(second.get());
@@ -580,22 +576,14 @@ TEST_F(HttpTransportTest, QueuesForAConnectionLeasesFirst) {
 }
 
 TEST_F(HttpTransportTest, ACallThatQueuesPastItsDeadlineWasNeverSent) {
-  serve();
-  HttpTransportOptions options;
-  options.connections = 1;
-  connect(options);
-  std::promise<void> arrived;
-  answers.push_back([&](const net::HttpRequest&, net::HttpReply reply) {
-    open_reply = std::make_shared<net::HttpReply>(std::move(reply));
-    arrived.set_value();
-  });
+  serve_one_at_a_time();
   auto first = begin_call(on(Verb::kGet, kube::kPod, "lab", "first"));
   arrived.get_future().wait();
   const Result<ApiReply> late = call(on(Verb::kCreate, kube::kPod, "lab", ""), 20ms);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().reason, Reason::kTimeout);
   EXPECT_EQ(late.error().outcome, Outcome::kNotSent);
-  open_reply->send({.status = 200, .headers = {}, .body = kPodJson});
+  held->send({.status = 200, .headers = {}, .body = kPodJson});
   EXPECT_TRUE(first.get());
   EXPECT_THAT(asked, ElementsAre("GET /api/v1/namespaces/lab/pods/first"));
 }

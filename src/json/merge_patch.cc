@@ -9,24 +9,6 @@ namespace berth::json {
 
 namespace {
 
-// k8s 1.36: where a patch brings something new, nulls go even from objects inside of arrays; the
-// RFC takes arrays as they are.
-void drop_nulls(Value& value) {
-  if (value.is_array()) {
-    for (Value& element : value.get_array()) drop_nulls(element);
-  } else if (value.is_object()) {
-    Dict& dict = value.get_object();
-    for (auto at = dict.begin(); at != dict.end();) {
-      if (at->value().is_null()) {
-        at = dict.stable_erase(at);
-      } else {
-        drop_nulls(at->value());
-        ++at;
-      }
-    }
-  }
-}
-
 void merge(Dict& into, Dict& patch) {
   for (auto& member : patch) {
     Value& change = member.value();

@@ -52,22 +52,6 @@ bool remove_directives(Value& value) {
   return true;
 }
 
-void drop_nulls(Value& value) {
-  if (value.is_array()) {
-    for (Value& element : value.get_array()) drop_nulls(element);
-  } else if (value.is_object()) {
-    Dict& dict = value.get_object();
-    for (auto at = dict.begin(); at != dict.end();) {
-      if (at->value().is_null()) {
-        at = dict.stable_erase(at);
-      } else {
-        drop_nulls(at->value());
-        ++at;
-      }
-    }
-  }
-}
-
 // One application of a patch. Functions answer false once error_ is set.
 class Merger {
  public:

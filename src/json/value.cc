@@ -193,4 +193,20 @@ unsigned depth_of(const Value& value) {
   return deepest + 1;
 }
 
+void drop_nulls(Value& value) {
+  if (value.is_array()) {
+    for (Value& element : value.get_array()) drop_nulls(element);
+  } else if (value.is_object()) {
+    Dict& dict = value.get_object();
+    for (auto at = dict.begin(); at != dict.end();) {
+      if (at->value().is_null()) {
+        at = dict.stable_erase(at);
+      } else {
+        drop_nulls(at->value());
+        ++at;
+      }
+    }
+  }
+}
+
 }  // namespace berth::json

@@ -56,4 +56,8 @@ void erase(Dict&, std::string_view key);
 // Levels of arrays and objects: 0 for a scalar, 1 for {}.
 unsigned depth_of(const Value&);
 
+// Takes every member that is null out of every object. k8s 1.36: where a patch brings something
+// new, this holds even inside of arrays; RFC 7386 takes those as they are.
+void drop_nulls(Value&);
+
 }  // namespace berth::json
