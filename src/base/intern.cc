@@ -51,10 +51,11 @@ InternTable::~InternTable() {
 }
 
 InternTable::Slot& InternTable::slot(std::uint32_t index) const {
-  // Chunk k begins at (2^k - 1) * kFirstChunk.
+  // Chunk k begins at (2^k - 1) * kFirstChunk. What is shifted by is never negative: a width of at
+  // least one is made smaller by one.
   const std::uint32_t chunk =
       static_cast<std::uint32_t>(std::bit_width(index / kFirstChunk + 1)) - 1;
-  const std::uint32_t begin = ((1u << chunk) - 1) * kFirstChunk;
+  const std::uint32_t begin = ((1u << chunk) - 1) * kFirstChunk;  // NOLINT(clang-analyzer-core.*)
   return chunks_[chunk].load(std::memory_order_acquire)[index - begin];
 }
 

@@ -21,7 +21,7 @@ FakeSurroundings pod() {
   FakeSurroundings here;
   here.env("KUBERNETES_SERVICE_HOST", "fd00::1")
       .env("KUBERNETES_SERVICE_PORT", "443")
-      .env("HOME", "/root")
+      .env("HOME", "/home/me")
       .file(std::string(kAccount) + "token", "t")
       .file(std::string(kAccount) + "ca.crt", "PEM")
       .file(std::string(kAccount) + "namespace", "inside\n");
@@ -61,7 +61,7 @@ TEST(InCluster, IsNotFoundOutside) {
 TEST(ChooseCluster, PrefersAKubeconfigToThePod) {
   FakeSurroundings here = pod();
   EXPECT_EQ(choose_cluster(here.get(), {})->origin, "in-cluster");
-  here.file("/root/.kube/config", kConfig);
+  here.file("/home/me/.kube/config", kConfig);
   Result<ClusterConfig> config = choose_cluster(here.get(), {});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->server, "https://outside");
@@ -76,9 +76,9 @@ TEST(ChooseCluster, TheNamespaceThatIsAskedForWins) {
 
 TEST(ChooseCluster, ABrokenKubeconfigIsNotPassedOver) {
   Result<ClusterConfig> config =
-      choose_cluster(pod().file("/root/.kube/config", "clusters: 7").get(), {});
+      choose_cluster(pod().file("/home/me/.kube/config", "clusters: 7").get(), {});
   ASSERT_FALSE(config);
-  EXPECT_THAT(config.error().message, HasSubstr("kubeconfig /root/.kube/config: clusters: "));
+  EXPECT_THAT(config.error().message, HasSubstr("kubeconfig /home/me/.kube/config: clusters: "));
 }
 
 TEST(ChooseCluster, AContextThatIsAskedForMustExist) {
@@ -90,7 +90,7 @@ TEST(ChooseCluster, AContextThatIsAskedForMustExist) {
 }
 
 TEST(ChooseCluster, SaysHowToNameAClusterWhereThereIsNone) {
-  Result<ClusterConfig> config = choose_cluster(FakeSurroundings().env("HOME", "/root").get(), {});
+  Result<ClusterConfig> config = choose_cluster(FakeSurroundings().env("HOME", "/home/me").get(), {});
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().reason, Reason::kInvalid);
   EXPECT_THAT(config.error().message, HasSubstr("name a file with --kubeconfig or KUBECONFIG"));

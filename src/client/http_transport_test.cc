@@ -23,12 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 ApiRequest on(Verb verb, kube::KindId kind, std::string ns, std::string name) {
-  ApiRequest request;
-  request.verb = verb;
-  request.kind = kind;
-  request.ns = std::move(ns);
-  request.name = std::move(name);
-  return request;
+  return {.verb = verb, .kind = kind, .ns = std::move(ns), .name = std::move(name)};
 }
 
 std::string status(int code, std::string_view reason, std::string_view details = "{}") {

@@ -81,7 +81,7 @@ TEST(Kubeconfig, ResolvesTheCurrentContext) {
 
 TEST(Kubeconfig, TakesTheContextThatIsAskedFor) {
   FakeSurroundings here;
-  here.file("/work/k/k.yaml", kTwoContexts);
+  here.file("/srv/k/k.yaml", kTwoContexts);
   Result<ClusterConfig> config =
       load_kubeconfig(here.get(), {.path = "k/k.yaml", .context = "test"});
   ASSERT_TRUE(config) << config.error().message;
@@ -90,7 +90,7 @@ TEST(Kubeconfig, TakesTheContextThatIsAskedFor) {
   EXPECT_EQ(config->url.origin.host, "fd00::1");
   EXPECT_EQ(config->ca.data, "PEM");
   EXPECT_EQ(config->token.data, "secret");
-  EXPECT_EQ(config->token.file, "/work/k/token");
+  EXPECT_EQ(config->token.file, "/srv/k/token");
   EXPECT_EQ(config->as.user, "boss");
   EXPECT_EQ(config->as.uid, "7");
   EXPECT_THAT(config->as.groups, ElementsAre("a", "b"));

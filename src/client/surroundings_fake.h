@@ -48,7 +48,7 @@ class FakeSurroundings {
               if (found == all->programs.end()) return std::nullopt;
               return found->second;
             },
-            .directory = "/work"};
+            .directory = "/srv"};
   }
 
  private:

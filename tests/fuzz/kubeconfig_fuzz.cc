@@ -35,11 +35,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string answer(rest);
 
   client::Surroundings here;
-  here.directory = "/work";
+  here.directory = "/srv";
   here.env = [](const char* name) { return std::string(name) == "KUBECONFIG" ? "/a/one:two" : ""; };
   here.read_file = [&](const std::string& path) -> Result<std::string> {
     if (path == "/a/one") return first;
-    if (path == "/work/two" && !second.empty()) return second;
+    if (path == "/srv/two" && !second.empty()) return second;
     if (path == "/a/file") return second;
     return fail(Reason::kNotFound, "no such file");
   };
