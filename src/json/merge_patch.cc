@@ -36,12 +36,10 @@ Dict difference(const Dict& from, const Dict& to, const boost::json::storage_ptr
     if (!to.contains(member.key())) patch.emplace(member.key(), nullptr);
   for (const auto& member : to) {
     const Value* const before = from.if_contains(member.key());
-    if (before == nullptr) {
-      patch.emplace(member.key(), member.value());
-    } else if (before->is_object() && member.value().is_object()) {
+    if (before != nullptr && before->is_object() && member.value().is_object()) {
       Dict inner = difference(before->get_object(), member.value().get_object(), storage);
       if (!inner.empty()) patch.emplace(member.key(), std::move(inner));
-    } else if (!equal(*before, member.value())) {
+    } else if (before == nullptr || !equal(*before, member.value())) {
       patch.emplace(member.key(), member.value());
     }
   }

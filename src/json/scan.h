@@ -98,7 +98,7 @@ struct Marks {
   std::uint64_t closing = 0;
 
   explicit Marks(const char* p) {
-    for (int i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       const Block block(p + 16 * i);
       // '[' and '{' differ in one bit, so do ']' and '}'.
       const __m128i folded = _mm_or_si128(block.v, Block::all(0x20));

@@ -105,7 +105,7 @@ YamlScalar resolve_plain(std::string_view text) {
   if (one_of(text, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"})) return real(HUGE_VAL);
   if (one_of(text, {"-.inf", "-.Inf", "-.INF"})) return real(-HUGE_VAL);
 
-  const YamlScalar string{Kind::kString, std::string(text)};
+  YamlScalar string{Kind::kString, std::string(text)};
   if (text[0] == '.') {
     const auto value = float_number(text);
     return value ? real(*value) : string;

@@ -45,7 +45,7 @@ bool set_serial(X509* certificate) {
 
 // Valid from an hour ago, because clocks differ.
 bool set_dates(X509* certificate, int days) {
-  constexpr long kDay = 24 * 60 * 60;
+  constexpr long kDay = 24L * 60 * 60;
   return X509_gmtime_adj(X509_getm_notBefore(certificate), days > 0 ? -3600 : (days - 1) * kDay) !=
              nullptr &&
          X509_gmtime_adj(X509_getm_notAfter(certificate), days * kDay) != nullptr;

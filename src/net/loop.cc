@@ -36,7 +36,7 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
-AsioLoop::AsioLoop(std::string role, const Clock& clock, SteadyClock::time_point start)
+AsioLoop::AsioLoop(const std::string& role, const Clock& clock, SteadyClock::time_point start)
     : clock_(clock), start_(start), io_(1), wake_(io_) {
   thread_ = std::thread([this, name = role.substr(0, 15)] {
     pthread_setname_np(pthread_self(), name.c_str());
@@ -54,14 +54,12 @@ AsioLoop::~AsioLoop() {
 void AsioLoop::post(Task task) {
   {
     std::lock_guard lock(mutex_);
-    if (!dropping_) {
-      posted_.push_back(std::move(task));
-      if (woken_) return;
-      woken_ = true;
-    }
+    if (dropping_) return;  // the loop has ended; the task is destroyed after the lock is released
+    posted_.push_back(std::move(task));
+    if (woken_) return;
+    woken_ = true;
   }
-  // A task refused because the loop has ended is destroyed here, outside of the lock.
-  if (!task) asio::post(io_, [this] { run_posted(); });
+  asio::post(io_, [this] { run_posted(); });
 }
 
 void AsioLoop::run_posted() {

@@ -137,7 +137,7 @@ class TcpStream final : public Stream {
     buffers.reserve(pieces.size());
     for (const std::string_view piece : pieces) buffers.emplace_back(piece.data(), piece.size());
     asio::async_write(
-        *connection_->socket, std::move(buffers),
+        *connection_->socket, buffers,
         [c = connection_](const ErrorCode& error, std::size_t size) { c->did_write(error, size); });
   }
 
