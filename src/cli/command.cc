@@ -33,13 +33,14 @@ Command::~Command() = default;
 const std::string& Command::name() const { return impl_->name; }
 const std::string& Command::summary() const { return impl_->summary; }
 
-Command& Command::positional(std::string name, std::string* target, std::string help) {
+Command& Command::positional(const std::string& name, std::string* target,
+                             const std::string& help) {
   impl_->describe.push_back(
       [=](CLI::App& app) { app.add_option(name, *target, help)->required(); });
   return *this;
 }
 
-Command& Command::flag(std::string names, bool* target, std::string help) {
+Command& Command::flag(const std::string& names, bool* target, const std::string& help) {
   impl_->describe.push_back([=](CLI::App& app) { app.add_flag(names, *target, help); });
   return *this;
 }
@@ -47,21 +48,21 @@ Command& Command::flag(std::string names, bool* target, std::string help) {
 namespace {
 
 template <class T>
-std::function<void(CLI::App&)> option(std::string names, T* target, std::string help,
-                                      std::string value) {
+std::function<void(CLI::App&)> option(const std::string& names, T* target, const std::string& help,
+                                      const std::string& value) {
   return [=](CLI::App& app) { app.add_option(names, *target, help)->type_name(value); };
 }
 
 }  // namespace
 
-Command& Command::flag(std::string names, std::string* target, std::string help,
-                       std::string value) {
-  impl_->describe.push_back(option(std::move(names), target, std::move(help), std::move(value)));
+Command& Command::flag(const std::string& names, std::string* target, const std::string& help,
+                       const std::string& value) {
+  impl_->describe.push_back(option(names, target, help, value));
   return *this;
 }
 
-Command& Command::flag(std::string names, std::vector<std::string>* target, std::string help,
-                       std::string value) {
+Command& Command::flag(const std::string& names, std::vector<std::string>* target,
+                       const std::string& help, const std::string& value) {
   impl_->describe.push_back([=](CLI::App& app) {
     app.add_option(names, *target, help)
         ->type_name(value)
@@ -71,14 +72,14 @@ Command& Command::flag(std::string names, std::vector<std::string>* target, std:
   return *this;
 }
 
-Command& Command::flag(std::string names, std::int64_t* target, std::string help,
-                       std::string value) {
-  impl_->describe.push_back(option(std::move(names), target, std::move(help), std::move(value)));
+Command& Command::flag(const std::string& names, std::int64_t* target, const std::string& help,
+                       const std::string& value) {
+  impl_->describe.push_back(option(names, target, help, value));
   return *this;
 }
 
-Command& Command::choice(std::string names, std::string* target, std::vector<std::string> words,
-                         std::string help) {
+Command& Command::choice(const std::string& names, std::string* target,
+                         const std::vector<std::string>& words, const std::string& help) {
   impl_->describe.push_back([=](CLI::App& app) {
     app.add_option(names, *target, help)
         ->check([=](const std::string& given) {
@@ -166,6 +167,7 @@ int run(const std::vector<std::string>& arguments, Context& context) {
       return run_command(command, {arguments.begin() + 1, arguments.end()}, context);
 
   std::vector<std::string_view> names;
+  names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.name());
   const std::string_view near = nearest(first, names);
   context.err << fmt::format("berth: there is no command '{}'{}; 'berth --help' lists them\n",

@@ -35,16 +35,17 @@ class Command {
   Command& operator=(Command&&) noexcept;
   ~Command();
 
-  Command& positional(std::string name, std::string* target, std::string help);
-  Command& flag(std::string names, bool* target, std::string help);
-  Command& flag(std::string names, std::string* target, std::string help,
-                std::string value = "TEXT");
-  Command& flag(std::string names, std::vector<std::string>* target, std::string help,
-                std::string value = "TEXT");
-  Command& flag(std::string names, std::int64_t* target, std::string help, std::string value = "N");
+  Command& positional(const std::string& name, std::string* target, const std::string& help);
+  Command& flag(const std::string& names, bool* target, const std::string& help);
+  Command& flag(const std::string& names, std::string* target, const std::string& help,
+                const std::string& value = "TEXT");
+  Command& flag(const std::string& names, std::vector<std::string>* target, const std::string& help,
+                const std::string& value = "TEXT");
+  Command& flag(const std::string& names, std::int64_t* target, const std::string& help,
+                const std::string& value = "N");
   // One of a few words; anything else is bad usage and the words are listed.
-  Command& choice(std::string names, std::string* target, std::vector<std::string> words,
-                  std::string help);
+  Command& choice(const std::string& names, std::string* target,
+                  const std::vector<std::string>& words, const std::string& help);
   Command& example(std::string line);
   Command& run(
       std::function<Result<int>(Context&)>);  // an Error is printed as one line, exit code 1

@@ -347,7 +347,7 @@ void Api::bind(const kube::Key& pod, std::string_view uid, std::string_view node
   std::make_shared<Bind>(core_, pod, uid, node, std::move(done))->post();
 }
 
-void Api::evict(const kube::Key& pod, kube::Options options, Done<Ok> done) {
+void Api::evict(const kube::Key& pod, const kube::Options& options, Done<Ok> done) {
   json::Writer w;
   w.object().member("apiVersion").string("policy/v1").member("kind").string("Eviction");
   w.member("metadata").object();

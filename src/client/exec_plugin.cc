@@ -96,7 +96,8 @@ Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterCo
   Command command;
   command.argv = {*path};
   command.argv.insert(command.argv.end(), plugin.args.begin(), plugin.args.end());
-  for (const auto& [name, value] : plugin.env) command.env.push_back(name + "=" + value);
+  for (const auto& [name, value] : plugin.env)
+    command.env.push_back(fmt::format("{}={}", name, value));
   command.env.push_back("KUBERNETES_EXEC_INFO=" + exec_info(plugin, config, ca_pem, interactive));
   command.use_terminal = interactive;
   command.limit = interactive ? kLimitWithPerson : kLimit;

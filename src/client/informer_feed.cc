@@ -44,8 +44,8 @@ void Feed::stop() {
   scope_.cancel(std::exchange(quiet_timer_, TimerId::kNone));
 }
 
-ListWatch::Effects Feed::tell(ListWatch::What what) {
-  return machine_.on({.now = scope_.executor().clock().now(), .what = std::move(what)});
+ListWatch::Effects Feed::tell(const ListWatch::What& what) {
+  return machine_.on({.now = scope_.executor().clock().now(), .what = what});
 }
 
 // Objects were put into the cache by the caller, when the effects said so.
@@ -108,9 +108,9 @@ void Feed::on_page(kube::ObjectList page) {
   const bool last = page.continue_token.empty();
   const ListWatch::Effects effects = tell(ListWatch::Page{.revision = page.revision, .last = last});
   continue_ = std::move(page.continue_token);
-  for (kube::Object& item : page.items) {
+  for (const kube::Object& item : page.items) {
     if (scope_.closing()) return;
-    sink_.put(trimmed(std::move(item)), 0, effects.rewound);
+    sink_.put(trimmed(item), 0, effects.rewound);
   }
   perform(effects);
 }
@@ -176,7 +176,7 @@ void Feed::on_event(kube::WatchEvent event) {
   const kube::Revision floor = watching ? machine_.seen() : 0;
   const ListWatch::Effects effects = tell(input);
   if (effects.apply) {
-    kube::Object object = trimmed(std::move(event.object));
+    kube::Object object = trimmed(event.object);
     const bool fresh = event.type == Type::kDeleted ? sink_.erase(std::move(object))
                                                     : sink_.put(std::move(object), floor, false);
     if (!fresh) count(stats_.stale, stale_);
@@ -205,7 +205,7 @@ void Feed::arm_quiet() {
       Timer::kBackground);
 }
 
-kube::Object Feed::trimmed(kube::Object object) const {
+kube::Object Feed::trimmed(const kube::Object& object) const {
   return options_.managed_fields ? object : object.without_managed_fields();
 }
 

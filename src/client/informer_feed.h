@@ -64,7 +64,7 @@ class Feed {
 
  private:
   void perform(const ListWatch::Effects&);
-  ListWatch::Effects tell(ListWatch::What what);
+  ListWatch::Effects tell(const ListWatch::What& what);
   kube::ApiRequest request(kube::Verb) const;
   void ask_list(const ListWatch::ListRequest&);
   void ask_page();
@@ -75,7 +75,7 @@ class Feed {
   void on_event(kube::WatchEvent);
   void fail_with(const Error&);
   void arm_quiet();
-  kube::Object trimmed(kube::Object) const;
+  kube::Object trimmed(const kube::Object&) const;
   static void count(std::uint64_t& stat, const std::optional<Counter>& metric);
 
   Scope& scope_;

@@ -85,7 +85,7 @@ std::optional<WallTime> parse_time(std::string_view text) {
                                          std::chrono::day{static_cast<unsigned>(day)});
   if (!in.ok || !in.rest.empty() || !date.ok()) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  const std::int64_t seconds = days * 86'400 + hour * 3600 + minute * 60 + second - offset;
+  const std::int64_t seconds = ((days * 24 + hour) * 60 + minute) * 60 + second - offset;
   using Limits = std::numeric_limits<std::int64_t>;
   if (seconds >= Limits::max() / kBillion) return WallTime{Limits::max()};
   if (seconds <= Limits::min() / kBillion) return WallTime{Limits::min()};
