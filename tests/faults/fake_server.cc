@@ -234,7 +234,8 @@ void FakeServer::pump(Watcher& watcher) {
     batch.end = true;
     return std::exchange(watcher.waiting, {})(std::move(batch));
   }
-  if (watcher.queue.empty()) {
+  // What was compacted meanwhile is not skipped: the next batch says that it is gone.
+  if (watcher.queue.empty() && watcher.cursor >= floor_) {
     auto at = std::upper_bound(history_.begin(), history_.end(), watcher.cursor,
                                [](Revision r, const Change& c) { return r < c.revision; });
     for (; at != history_.end() && batch.events.size() < most; ++at) {
