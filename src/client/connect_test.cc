@@ -90,7 +90,8 @@ TEST(ChooseCluster, AContextThatIsAskedForMustExist) {
 }
 
 TEST(ChooseCluster, SaysHowToNameAClusterWhereThereIsNone) {
-  Result<ClusterConfig> config = choose_cluster(FakeSurroundings().env("HOME", "/home/me").get(), {});
+  Result<ClusterConfig> config =
+      choose_cluster(FakeSurroundings().env("HOME", "/home/me").get(), {});
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().reason, Reason::kInvalid);
   EXPECT_THAT(config.error().message, HasSubstr("name a file with --kubeconfig or KUBECONFIG"));

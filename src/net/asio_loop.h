@@ -33,7 +33,8 @@ class LoopResource {
 // Serial; post() and here() may be called from any thread, the rest on the loop's own.
 class AsioLoop final : public Executor {
  public:
-  AsioLoop(const std::string& role, const Clock& clock, std::chrono::steady_clock::time_point start);
+  AsioLoop(const std::string& role, const Clock& clock,
+           std::chrono::steady_clock::time_point start);
   ~AsioLoop() override;
 
   void post(Task) override;
