@@ -148,21 +148,21 @@ void Feed::read() {
   stream_->read(scope_.done<kube::WatchStream::Batch>(kNoLimit, [this, turn = turn_](auto batch) {
     if (turn != turn_) return;
     if (!batch) return fail_with(batch.error());
-    on_batch(std::move(*batch));
+    on_batch(*batch);
   }));
 }
 
-void Feed::on_batch(kube::WatchStream::Batch batch) {
+void Feed::on_batch(const kube::WatchStream::Batch& batch) {
   const std::uint64_t turn = turn_;
-  for (kube::WatchEvent& event : batch.events) {
-    on_event(std::move(event));
+  for (const kube::WatchEvent& event : batch.events) {
+    on_event(event);
     if (turn != turn_ || scope_.closing()) return;  // the rest is of a watch already given up
   }
   if (batch.end) return perform(tell(ListWatch::Ended{}));
   read();
 }
 
-void Feed::on_event(kube::WatchEvent event) {
+void Feed::on_event(const kube::WatchEvent& event) {
   using Type = kube::WatchEvent::Type;
   ListWatch::Event input{.type = event.type,
                          .revision = event.revision,

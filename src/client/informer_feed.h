@@ -71,8 +71,8 @@ class Feed {
   void on_page(kube::ObjectList);
   void ask_watch(const ListWatch::WatchRequest&);
   void read();
-  void on_batch(kube::WatchStream::Batch);
-  void on_event(kube::WatchEvent);
+  void on_batch(const kube::WatchStream::Batch&);
+  void on_event(const kube::WatchEvent&);
   void fail_with(const Error&);
   void arm_quiet();
   kube::Object trimmed(const kube::Object&) const;
