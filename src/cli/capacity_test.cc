@@ -120,7 +120,8 @@ spec:
 TEST_F(Capacity, TruncatedYamlNamesTheLine) {
   const Ran got = capacity_of("apiVersion: v1\nkind: Node\nmetadata: {name: \"n1");
   EXPECT_EQ(got.code, kExitFailed);
-  EXPECT_THAT(got.err, AllOf(HasSubstr("c.yaml"), HasSubstr("line ")));
+  EXPECT_THAT(got.err,
+              AllOf(HasSubstr("c.yaml"), HasSubstr("line 3"), HasSubstr("correct the YAML there")));
   EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
 }
 
@@ -185,7 +186,8 @@ contexts: [{name: dev, context: {cluster: c, user: u}}]
 )");
   const Ran got = berth({"capacity", "--kubeconfig", config});
   EXPECT_NE(got.code, kExitOk);
-  EXPECT_THAT(got.err, AllOf(HasSubstr(config), HasSubstr("certificate-authority-data")));
+  EXPECT_THAT(got.err, AllOf(HasSubstr(config), HasSubstr("certificate-authority-data"),
+                             HasSubstr("put the base64 of a PEM file that is valid there")));
   EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
 }
 

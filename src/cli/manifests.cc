@@ -37,7 +37,8 @@ Result<Ok> Manifests::read(const std::string& file) {
 Result<Ok> Manifests::add(const std::string& file, std::string_view text) {
   const auto shared = std::make_shared<const std::string>(text);
   Result<std::vector<json::YamlDocument>> documents = json::yaml_to_json(*shared);
-  if (!documents) return invalid(fmt::format("{}: {}", file, documents.error().message));
+  if (!documents)
+    return invalid(fmt::format("{}: {}; correct the YAML there", file, documents.error().message));
   Found found;
   for (std::size_t i = 0; i < documents->size(); ++i)
     if (Result<Ok> taken = take((*documents)[i].json, {file, shared, i, ""}, found); !taken)

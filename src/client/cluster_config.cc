@@ -28,7 +28,10 @@ Result<net::TlsClientOptions> load(const ClusterConfig& config, const Surroundin
 
   const auto wrong = [](const Material& material, const std::string& message) {
     const std::string file = material.file.empty() ? "" : " (" + material.file + ")";
-    return invalid(fmt::format("{}{}: {}", material.place, file, message));
+    const bool data = material.file.empty();
+    return invalid(
+        fmt::format("{}{}: {}; put {} there", material.place, file, message,
+                    data ? "the base64 of a PEM file that is valid" : "a PEM file that is valid"));
   };
   Result<std::string> ca = config.ca.read(surroundings);
   if (!ca) return tl::unexpected(ca.error());
