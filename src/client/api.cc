@@ -19,6 +19,7 @@ using kube::Verb;
 
 constexpr std::int64_t kPage = 500;
 constexpr int kBindTries = 5;
+constexpr std::string_view kLostRace = "LostRace";
 // A transport keeps deadlines itself and knows what became of the request; this is for one that
 // hangs.
 constexpr Duration kBackstop = 5s;
@@ -210,7 +211,9 @@ class Api::Bind : public std::enable_shared_from_this<Api::Bind> {
   }
 
   void lost(std::string_view why) {
-    done_(fail(Reason::kConflict, fmt::format("pod {} {}", pod_.text(), why)));
+    done_(tl::unexpected(Error{.reason = Reason::kConflict,
+                               .message = fmt::format("pod {} {}", pod_.text(), why),
+                               .causes = {{std::string(kLostRace), "", "spec.nodeName"}}}));
   }
 
   std::shared_ptr<Core> core_;
@@ -341,6 +344,12 @@ void Api::erase_collection(kube::KindId kind, std::string ns, kube::Options opti
   start(core_,
         request_for(Verb::kDeleteCollection, kind, {std::move(ns), ""}, "", std::move(options)),
         Urgency::kStatus, std::move(done));
+}
+
+bool Api::lost_race(const Error& error) {
+  for (const Cause& cause : error.causes)
+    if (cause.reason == kLostRace) return true;
+  return false;
 }
 
 void Api::bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok> done) {

@@ -49,6 +49,8 @@ class Api {
   // Tells a lost reply from a lost race by reading back. An error with outcome kUnknown means that
   // even this failed; Conflict and NotFound mean that the pod is not ours to bind any more.
   void bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok>);
+  // Of an error of bind(): the pod is seen on another node, or replaced by one of the same name.
+  static bool lost_race(const Error&);
   void evict(const kube::Key& pod, const kube::Options&, Done<Ok>);
   void raw(std::string method, std::string path, std::string body,
            Done<std::string>);                                 // "/readyz", "/version"

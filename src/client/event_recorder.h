@@ -70,6 +70,8 @@ class EventRecorder {
   void event(const kube::Object& regarding, EventNote note, const ObjectRef* related = nullptr) {
     event(ref_of(regarding), std::move(note), related);
   }
+  // Whoever tells things until its own end lives in a child of this: children close first.
+  Scope& scope() { return scope_; }
   const EventStats& stats() const { return stats_; }
   std::size_t pending() const { return pending_; }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "json/writer.h"
 #include "kube/names.h"
 
 namespace berth::kube {
@@ -157,6 +158,59 @@ class Parser {
   Token token_;
 };
 
+// A list of values as Go prints it in an error.
+std::string json_list(const std::vector<std::string>& values) {
+  if (values.empty()) return "null";
+  std::string out;
+  for (const std::string& value : values) {
+    out += out.empty() ? '[' : ',';
+    json::append_quoted(out, value);
+  }
+  return out + ']';
+}
+
+// All that is wrong with a requirement, in Kubernetes' words.
+std::vector<std::string> problems(const std::string& key, Op op,
+                                  const std::vector<std::string>& values) {
+  std::vector<std::string> out;
+  const auto add = [&out](std::string_view field, std::string_view value, std::string_view why) {
+    out.push_back(fmt::format("{}: Invalid value: {}: {}", field, value, why));
+  };
+  if (const Complaints why = check_qualified_name(key); !why.empty())
+    add("key", json::quoted(key), joined(why));
+  switch (op) {
+    case Op::kIn:
+    case Op::kNotIn:
+      if (values.empty())
+        add("values", json_list(values), "for 'in', 'notin' operators, values set can't be empty");
+      break;
+    case Op::kEquals:
+    case Op::kDoubleEquals:
+    case Op::kNotEquals:
+      if (values.size() != 1)
+        add("values", json_list(values), "exact-match compatibility requires one single value");
+      break;
+    case Op::kExists:
+    case Op::kDoesNotExist:
+      if (!values.empty())
+        add("values", json_list(values), "values set must be empty for exists and does not exist");
+      break;
+    case Op::kGreater:
+    case Op::kLess:
+      if (values.size() != 1)
+        add("values", json_list(values), "for 'Gt', 'Lt' operators, exactly one value is required");
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (!parse_decimal(values[i]))
+          add(fmt::format("values[{}]", i), json::quoted(values[i]),
+              "for 'Gt', 'Lt' operators, the value must be an integer");
+      break;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const Complaints why = check_label_value(values[i]); !why.empty())
+      add(fmt::format("values[{}][{}]", i, key), json::quoted(values[i]), joined(why));
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_decimal(std::string_view text) {
@@ -168,37 +222,9 @@ std::optional<std::int64_t> parse_decimal(std::string_view text) {
 }
 
 Result<Requirement> Requirement::make(std::string key, Op op, std::vector<std::string> values) {
-  if (const Complaints why = check_qualified_name(key); !why.empty())
-    return invalid(fmt::format("key: Invalid value: \"{}\": {}", key, joined(why)));
-  std::string_view why;
-  switch (op) {
-    case Op::kIn:
-    case Op::kNotIn:
-      if (values.empty()) why = "for 'in', 'notin' operators, values set can't be empty";
-      break;
-    case Op::kEquals:
-    case Op::kDoubleEquals:
-    case Op::kNotEquals:
-      if (values.size() != 1) why = "exact-match compatibility requires one single value";
-      break;
-    case Op::kExists:
-    case Op::kDoesNotExist:
-      if (!values.empty()) why = "values set must be empty for exists and does not exist";
-      break;
-    case Op::kGreater:
-    case Op::kLess:
-      if (values.size() != 1)
-        why = "for 'Gt', 'Lt' operators, exactly one value is required";
-      else if (!parse_decimal(values[0]))
-        why = "for 'Gt', 'Lt' operators, the value must be an integer";
-      break;
-  }
-  if (!why.empty())
-    return invalid(fmt::format("values: Invalid value: [{}]: {}", fmt::join(values, " "), why));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (const Complaints bad = check_label_value(values[i]); !bad.empty())
-      return invalid(
-          fmt::format("values[{}][{}]: Invalid value: \"{}\": {}", i, key, values[i], joined(bad)));
+  if (std::vector<std::string> wrong = problems(key, op, values); !wrong.empty())
+    return invalid(wrong.size() == 1 ? std::move(wrong[0])
+                                     : fmt::format("[{}]", fmt::join(wrong, ", ")));
   Requirement r;
   r.key_ = std::move(key);
   r.op_ = op;
@@ -326,6 +352,14 @@ LabelSelector LabelSelector::from_labels(json::Slice labels) {
   return s;
 }
 
+LabelSelector LabelSelector::with(std::vector<Requirement> more) const {
+  LabelSelector s = *this;
+  if (nothing_) return s;
+  for (Requirement& r : more) s.requirements_.push_back(std::move(r));
+  s.sort();
+  return s;
+}
+
 void LabelSelector::sort() {
   // k8s 1.36: sorted by key alone. Go's sort keeps the order of equal keys up to 12 elements.
   std::stable_sort(requirements_.begin(), requirements_.end(),
@@ -333,21 +367,24 @@ void LabelSelector::sort() {
 }
 
 bool LabelSelector::matches(json::Slice labels) const {
-  if (nothing_) return false;
   std::string scratch;
-  return std::all_of(requirements_.begin(), requirements_.end(), [&](const Requirement& r) {
-    const json::Slice value = labels[r.key()];
-    return r.matches(value ? std::optional(value.text(scratch)) : std::nullopt);
+  return matches([&](std::string_view key) {
+    const json::Slice value = labels[key];
+    return value ? std::optional(value.text(scratch)) : std::nullopt;
   });
 }
 
 bool LabelSelector::matches(const LabelMap& labels) const {
-  if (nothing_) return false;
-  return std::all_of(requirements_.begin(), requirements_.end(), [&](const Requirement& r) {
-    const auto at = labels.find(r.key());
-    return r.matches(at != labels.end() ? std::optional<std::string_view>(at->second)
-                                        : std::nullopt);
+  return matches([&](std::string_view key) {
+    const auto at = labels.find(key);
+    return at != labels.end() ? std::optional<std::string_view>(at->second) : std::nullopt;
   });
+}
+
+bool LabelSelector::matches(const LabelLookup& labels) const {
+  if (nothing_) return false;
+  return std::all_of(requirements_.begin(), requirements_.end(),
+                     [&](const Requirement& r) { return r.matches(labels(r.key())); });
 }
 
 std::string LabelSelector::text() const {

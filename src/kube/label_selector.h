@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,24 @@
 namespace berth::kube {
 
 using LabelMap = std::map<std::string, std::string, std::less<>>;
+
+// Finds the value of a label by its key, wherever labels are kept. A view of a callable
+// std::optional<std::string_view>(std::string_view key), valid for the length of a call.
+class LabelLookup {
+ public:
+  template <class F>
+  requires(std::is_invocable_r_v<std::optional<std::string_view>, const F&, std::string_view> &&
+           !std::is_same_v<F, LabelLookup>)
+      LabelLookup(const F& find)  // NOLINT(google-explicit-constructor): made where it is passed
+      : of_(&find), find_([](const void* of, std::string_view key) {
+          return std::optional<std::string_view>((*static_cast<const F*>(of))(key));
+        }) {}
+  std::optional<std::string_view> operator()(std::string_view key) const { return find_(of_, key); }
+
+ private:
+  const void* of_;
+  std::optional<std::string_view> (*find_)(const void*, std::string_view);
+};
 
 // Go's ParseInt in base 10: an optional sign and digits, nothing else.
 std::optional<std::int64_t> parse_decimal(std::string_view);
@@ -60,8 +79,12 @@ class LabelSelector {
   // {"app": "web"}, as Services and ReplicationControllers have it; not validated, like there.
   static LabelSelector from_labels(json::Slice);
 
+  // The same and these too; nothing() stays nothing().
+  LabelSelector with(std::vector<Requirement> more) const;
+
   bool matches(json::Slice labels) const;
   bool matches(const LabelMap& labels) const;
+  bool matches(const LabelLookup& labels) const;
   bool everything() const { return !nothing_ && requirements_.empty(); }
   bool matches_nothing() const { return nothing_; }  // made by nothing(); others may match none too
   const std::vector<Requirement>& requirements() const { return requirements_; }

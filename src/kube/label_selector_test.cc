@@ -44,6 +44,14 @@ TEST(LabelSelector, SetsOfLabelsAreNotValidated) {
   EXPECT_TRUE(selector.matches(json::Slice(R"({"a":"1","b":"not valid!","c":""})")));
 }
 
+TEST(LabelSelector, CanBeNarrowedUnlessItMatchesNothing) {
+  const LabelSelector selector = LabelSelector::parse("b=2")->with(
+      {Requirement::exactly("a", "1"), Requirement::exactly("c", "3")});
+  EXPECT_EQ(selector.text(), "a=1,b=2,c=3");
+  EXPECT_TRUE(LabelSelector::nothing().with({Requirement::exactly("a", "1")}).matches_nothing());
+  EXPECT_FALSE(LabelSelector().with({Requirement::exactly("a", "1")}).everything());
+}
+
 TEST(LabelSelector, ErrorsTellWhatWasExpected) {
   const std::pair<const char*, const char*> rows[] = {
       {"a=b=c", "found '=', expected: ',' or end of string"},
@@ -51,7 +59,7 @@ TEST(LabelSelector, ErrorsTellWhatWasExpected) {
       {"a,", "found '', expected: identifier after ','"},
       {"!app=web", "found '=', expected: ',' or end of string"},
       {"a>b",
-       "values: Invalid value: [b]: for 'Gt', 'Lt' operators, the value must be an integer"}};
+       "values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value must be an integer"}};
   for (const auto& [text, why] : rows) {
     const auto selector = LabelSelector::parse(text);
     ASSERT_FALSE(selector) << text;

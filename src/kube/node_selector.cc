@@ -26,6 +26,15 @@ std::vector<std::string> texts(json::Slice list) {
   return out;
 }
 
+struct JsonLabels {
+  json::Slice labels;
+  mutable std::string scratch = {};
+  std::optional<std::string_view> operator()(std::string_view key) const {
+    const json::Slice value = labels[key];
+    return value ? std::optional(value.text(scratch)) : std::nullopt;
+  }
+};
+
 Error problem(std::string_view list, std::size_t index, std::string_view what) {
   return {.reason = Reason::kInvalid, .message = fmt::format("{}[{}].{}", list, index, what)};
 }
@@ -77,13 +86,10 @@ void NodeSelectorTerm::read_fields(json::Slice expressions) {
   }
 }
 
-bool NodeSelectorTerm::matches(json::Slice labels, std::string_view node_name) const {
+bool NodeSelectorTerm::matches(const LabelLookup& labels, std::string_view node_name) const {
   if (error_) return false;
-  std::string scratch;
-  for (const Requirement& r : labels_) {
-    const json::Slice value = labels[r.key()];
-    if (!r.matches(value ? std::optional(value.text(scratch)) : std::nullopt)) return false;
-  }
+  for (const Requirement& r : labels_)
+    if (!r.matches(labels(r.key()))) return false;
   if (node_name.empty()) return true;  // k8s 1.36: a node without a name has no fields to fail on
   return std::all_of(fields_.begin(), fields_.end(), [&](const FieldSelector::Term& f) {
     return ((f.field == "metadata.name" ? node_name : "") == f.value) == f.equal;
@@ -99,6 +105,10 @@ NodeSelector NodeSelector::from_json(json::Slice slice) {
 }
 
 Result<bool> NodeSelector::matches(json::Slice labels, std::string_view node_name) const {
+  return matches(JsonLabels{labels}, node_name);
+}
+
+Result<bool> NodeSelector::matches(const LabelLookup& labels, std::string_view node_name) const {
   const Error* error = nullptr;
   for (const NodeSelectorTerm& term : terms_) {
     if (term.matches(labels, node_name)) return true;
@@ -121,6 +131,11 @@ Result<PreferredNodeTerms> PreferredNodeTerms::from_json(json::Slice list) {
 }
 
 std::int64_t PreferredNodeTerms::score(json::Slice labels, std::string_view node_name) const {
+  return score(JsonLabels{labels}, node_name);
+}
+
+std::int64_t PreferredNodeTerms::score(const LabelLookup& labels,
+                                       std::string_view node_name) const {
   std::int64_t sum = 0;
   for (const Weighted& w : terms_)
     if (w.term.matches(labels, node_name)) sum += w.weight;

@@ -20,7 +20,7 @@ class NodeSelectorTerm {
 
   bool empty() const { return empty_; }  // selects nothing; the real code leaves it out
   const std::optional<Error>& error() const { return error_; }
-  bool matches(json::Slice labels, std::string_view node_name) const;
+  bool matches(const LabelLookup& labels, std::string_view node_name) const;
 
  private:
   void read(json::Slice expressions);
@@ -38,6 +38,7 @@ class NodeSelector {
  public:
   static NodeSelector from_json(json::Slice);  // {"nodeSelectorTerms": […]}
   Result<bool> matches(json::Slice labels, std::string_view node_name) const;
+  Result<bool> matches(const LabelLookup& labels, std::string_view node_name) const;
 
  private:
   std::vector<NodeSelectorTerm> terms_;
@@ -46,14 +47,16 @@ class NodeSelector {
 // [{"weight": 5, "preference": {…}}]; weight 0 and empty terms are left out.
 class PreferredNodeTerms {
  public:
-  static Result<PreferredNodeTerms> from_json(json::Slice list);
-  std::int64_t score(json::Slice labels, std::string_view node_name) const;
-
- private:
   struct Weighted {
     std::int64_t weight;
     NodeSelectorTerm term;
   };
+  static Result<PreferredNodeTerms> from_json(json::Slice list);
+  std::int64_t score(json::Slice labels, std::string_view node_name) const;
+  std::int64_t score(const LabelLookup& labels, std::string_view node_name) const;
+  const std::vector<Weighted>& terms() const { return terms_; }
+
+ private:
   std::vector<Weighted> terms_;
 };
 

@@ -136,4 +136,41 @@ Result<ResourceList> pod_requests(const Object& pod, const PodRequestOptions& op
   return Sum(pod, options).total();
 }
 
+Result<ResourceList> pod_limits(const Object& pod) {
+  std::optional<Error> error;
+  const auto read = [&](json::Slice list, const std::string& path) {
+    Result<ResourceList> got = parse_resource_list(list, path);
+    if (got) return *std::move(got);
+    if (!error) error = std::move(got.error());
+    return ResourceList{};
+  };
+  const json::Slice spec = pod.member("spec");
+  ResourceList sum, sidecars, init_peak;
+  std::size_t index = 0;
+  for (const json::Slice container : spec["containers"].elements())
+    add(sum, read(container["resources"]["limits"],
+                  fmt::format("spec.containers[{}].resources.limits", index++)));
+  index = 0;
+  for (const json::Slice container : spec["initContainers"].elements()) {
+    ResourceList need = read(container["resources"]["limits"],
+                             fmt::format("spec.initContainers[{}].resources.limits", index++));
+    if (container["restartPolicy"].equals("Always")) {
+      add(sum, need);
+      add(sidecars, need);
+      raise_to(init_peak, sidecars);
+    } else {
+      add(need, sidecars);
+      raise_to(init_peak, need);
+    }
+  }
+  raise_to(sum, init_peak);
+  for (auto& [name, amount] : read(spec["resources"]["limits"], "spec.resources.limits"))
+    if (allowed_at_pod_level(name)) sum.insert_or_assign(name, amount);
+  for (const auto& [name, amount] : read(spec["overhead"], "spec.overhead"))
+    if (const auto found = sum.find(name); found != sum.end() && !found->second.is_zero())
+      found->second += amount;
+  if (error) return tl::unexpected(*std::move(error));
+  return sum;
+}
+
 }  // namespace berth::kube

@@ -25,4 +25,8 @@ struct PodRequestOptions {
 // "1.5.2Gi": …`.
 Result<ResourceList> pod_requests(const Object& pod, const PodRequestOptions& = {});
 
+// What a pod may use at most, as its spec says it: the same sum over limits. Overhead counts where
+// there is a limit.
+Result<ResourceList> pod_limits(const Object& pod);
+
 }  // namespace berth::kube

@@ -69,5 +69,33 @@ TEST(PodRequests, ALimitIsTheRequestOfAManifestThatNoServerHasSeen) {
             (Texts{{"cpu", "1"}, {"memory", "1Gi"}}));
 }
 
+TEST(PodLimits, AddUpLikeRequestsWithOverheadWhereThereIsALimit) {
+  struct Row {
+    const char* spec;
+    std::map<std::string, std::string> limits;
+  };
+  const Row rows[] = {
+      {R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}],"overhead":{"cpu":"1"}})", {}},
+      {R"({"containers":[{"resources":{"limits":{"cpu":"1"}}},{"resources":{"limits":{"cpu":"2"}}}],
+           "overhead":{"cpu":"250m","memory":"1Mi"}})",
+       {{"cpu", "3250m"}}},
+      {R"({"containers":[{"resources":{"limits":{"cpu":"1"}}}],
+           "initContainers":[{"resources":{"limits":{"cpu":"1"}},"restartPolicy":"Always"},
+                             {"resources":{"limits":{"cpu":"5"}}}]})",
+       {{"cpu", "6"}}},
+      {R"({"containers":[{"resources":{"limits":{"cpu":"1","example.com/chip":"2"}}}],
+           "resources":{"limits":{"cpu":"4","example.com/chip":"9"}}})",
+       {{"cpu", "4"}, {"example.com/chip", "2"}}},
+  };
+  for (const Row& row : rows) {
+    const auto limits = pod_limits(pod(row.spec));
+    ASSERT_TRUE(limits) << limits.error().message;
+    EXPECT_EQ(texts(*limits), row.limits) << row.spec;
+  }
+  const auto bad = pod_limits(pod(R"({"containers":[{"resources":{"limits":{"cpu":"x"}}}]})"));
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message, testing::HasSubstr("spec.containers[0].resources.limits.cpu"));
+}
+
 }  // namespace
 }  // namespace berth::kube

@@ -75,6 +75,8 @@ void Conversation::start() {
   stream_->handshake([this](const Result<Ok>& done) {
     if (!done) return close();
     peer_.identity = stream_->peer_identity();
+    if (host_->options.tls && host_->options.tls->request_client_certificate)
+      peer_.certificates = stream_->peer_certificates();
     next_request();
   });
 }

@@ -56,6 +56,8 @@ class HttpReply {
 struct HttpPeer {
   std::string address = {};                   // "127.0.0.1:51234"
   std::optional<PeerIdentity> identity = {};  // from a verified client certificate
+  // With request_client_certificate: what was shown, as PEM; for verify_client.
+  std::string certificates = {};
 };
 
 class HttpHandler {

@@ -163,7 +163,16 @@ struct RealRuntime::Impl {
   std::map<std::string, std::unique_ptr<AsioLoop>, std::less<>> loops;
   std::unique_ptr<asio::thread_pool> pool;
   std::optional<AsioLoop> signal_loop;
-  std::optional<asio::signal_set> signals;
+  std::optional<asio::signal_set> signals, user_signals;
+
+  void wait_for_user_signal(Executor& home, std::function<void()> then) {
+    user_signals->async_wait(
+        [this, &home, then = std::move(then)](const boost::system::error_code& error, int) {
+          if (error) return;
+          home.post(then);
+          wait_for_user_signal(home, then);
+        });
+  }
 
   // The first signal runs `then`, the second ends the process.
   void wait_for_signal(Executor& home, Task then) {
@@ -187,6 +196,7 @@ RealRuntime::~RealRuntime() {
   if (impl_->signal_loop) impl_->signal_loop->stop();
   for (auto& [role, loop] : impl_->loops) loop->stop();
   impl_->signals.reset();
+  impl_->user_signals.reset();
   impl_->pool.reset();
   for (auto& [role, loop] : impl_->loops) loop->drop();
 }
@@ -217,6 +227,15 @@ void RealRuntime::on_interrupt(Executor& home, Task then) {
   impl_->signals.emplace(impl_->signal_loop->io(), SIGINT, SIGTERM);
   impl_->signal_loop->post([this, &home, then = std::move(then)]() mutable {
     impl_->wait_for_signal(home, std::move(then));
+  });
+}
+
+void RealRuntime::on_user_signal(Executor& home, std::function<void()> then) {
+  std::lock_guard lock(impl_->mutex);
+  BERTH_CHECK(impl_->signal_loop && !impl_->user_signals, "called once, after on_interrupt");
+  impl_->user_signals.emplace(impl_->signal_loop->io(), SIGUSR2);
+  impl_->signal_loop->post([this, &home, then = std::move(then)]() mutable {
+    impl_->wait_for_user_signal(home, std::move(then));
   });
 }
 

@@ -3,6 +3,7 @@
 // work.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/runtime.h"
@@ -21,6 +22,8 @@ class RealRuntime final : public Runtime {
   // Calls `then` on `home` at the first SIGINT or SIGTERM; a second signal ends the process at once
   // with 130.
   void on_interrupt(Executor& home, Task then);
+  // Calls `then` on `home` at every SIGUSR2, until the runtime ends. After on_interrupt; once.
+  void on_user_signal(Executor& home, std::function<void()> then);
 
  private:
   struct Impl;

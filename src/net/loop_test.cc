@@ -198,5 +198,22 @@ TEST(RealRuntime, FirstSignalIsATaskTheSecondEndsTheProcess) {
       ::testing::ExitedWithCode(130), "");
 }
 
+TEST(RealRuntime, EveryUserSignalIsATask) {
+  std::promise<void> twice;
+  RealRuntime runtime;
+  Executor& loop = runtime.loop("main");
+  runtime.on_interrupt(loop, [] {});
+  int seen = 0;
+  runtime.on_user_signal(loop, [&] {
+    if (++seen == 2)
+      twice.set_value();
+    else
+      std::raise(SIGUSR2);
+  });
+  std::raise(SIGUSR2);
+  twice.get_future().wait();
+  EXPECT_EQ(seen, 2);
+}
+
 }  // namespace
 }  // namespace berth::net

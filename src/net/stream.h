@@ -34,6 +34,7 @@ class Stream {
   virtual void end_writing() = 0;  // the peer sees the end; reading goes on
   virtual std::string peer_address() const = 0;
   virtual std::optional<PeerIdentity> peer_identity() const { return {}; }
+  virtual std::string peer_certificates() const { return {}; }  // PEM, unverified
 };
 
 // Destroying it cancels the attempt and drops its callback unrun.

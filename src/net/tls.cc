@@ -149,7 +149,15 @@ Result<TlsContext> make_context(const TlsServerOptions& options) {
   TlsContext context = new_context(TLS_server_method());
   auto used = use_key_pair(context.get(), options.certificate_pem, options.key_pem, "server");
   if (!used) return tl::unexpected(std::move(used.error()));
-  if (options.client_ca_pem.empty()) {
+  if (options.request_client_certificate) {
+    if (!options.client_ca_pem.empty() || options.require_client_certificate)
+      return invalid("client certificates are either verified here or left to the handler");
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
+    // A resumed session would bring the certificate without the rest of its chain.
+    SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET);
+    SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context.get(), 0);
+  } else if (options.client_ca_pem.empty()) {
     if (options.require_client_certificate)
       return invalid("client certificates are required, but no authority for them is given");
   } else {
@@ -193,11 +201,18 @@ Result<Ok> expect_peer(ssl_st* ssl, const std::string& name, bool verify) {
   return Ok{};
 }
 
-std::optional<PeerIdentity> identity_of(ssl_st* ssl) {
-  const X509* certificate = SSL_get0_peer_certificate(ssl);
-  if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
-  const X509_NAME* subject = X509_get_subject_name(certificate);
+namespace {
+
+// k8s 1.36: the UID of a user may stand in the subject under this number.
+constexpr const char* kUidOid = "1.3.6.1.4.1.57683.2";
+
+PeerIdentity subject_of(const X509& certificate) {
+  const X509_NAME* subject = X509_get_subject_name(&certificate);
   PeerIdentity identity;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  if (X509_digest(&certificate, EVP_sha256(), digest.data(), &size) == 1)
+    for (unsigned i = 0; i < size; ++i) identity.sha256 += fmt::format("{:02x}", digest[i]);
   for (int i = 0; i < X509_NAME_entry_count(subject); ++i) {
     const X509_NAME_ENTRY* entry = X509_NAME_get_entry(subject, i);
     std::string value = utf8(X509_NAME_ENTRY_get_data(entry));
@@ -208,11 +223,80 @@ std::optional<PeerIdentity> identity_of(ssl_st* ssl) {
       case NID_organizationName:
         identity.organizations.push_back(std::move(value));
         break;
-      default:
+      default: {
+        std::array<char, 64> oid;
+        OBJ_obj2txt(oid.data(), oid.size(), X509_NAME_ENTRY_get_object(entry), 1);
+        if (std::string_view(oid.data()) == kUidOid) identity.uid = std::move(value);
         break;
+      }
     }
   }
   return identity;
+}
+
+std::string pem_of(const X509& certificate) {
+  const Bio out(BIO_new(BIO_s_mem()));
+  char* text = nullptr;
+  if (!out || PEM_write_bio_X509(out.get(), &certificate) != 1) return {};
+  const long size = BIO_get_mem_data(out.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+std::optional<PeerIdentity> identity_of(ssl_st* ssl) {
+  const X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
+  return subject_of(*certificate);
+}
+
+std::string chain_of(ssl_st* ssl) {
+  const X509* own = SSL_get0_peer_certificate(ssl);
+  if (own == nullptr) return {};
+  std::string pem = pem_of(*own);
+  // To a server, OpenSSL tells the rest of the chain apart from its first certificate.
+  const STACK_OF(X509)* rest = SSL_get_peer_cert_chain(ssl);
+  for (int i = 0; rest != nullptr && i < sk_X509_num(rest); ++i)
+    pem += pem_of(*sk_X509_value(rest, i));
+  return pem;
+}
+
+Result<PeerIdentity> verify_client(std::string_view chain_pem, std::string_view ca_pem) {
+  using Store = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
+  using Verdict = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>;
+  auto chain = read_certificates(chain_pem, "client certificate");
+  if (!chain) return tl::unexpected(std::move(chain.error()));
+  auto authorities = read_certificates(ca_pem, "client certificate authority");
+  if (!authorities) return tl::unexpected(std::move(authorities.error()));
+  const Store store(X509_STORE_new());
+  const Verdict verdict(X509_STORE_CTX_new());
+  const std::unique_ptr<STACK_OF(X509), decltype([](STACK_OF(X509) * s) { sk_X509_free(s); })> rest(
+      sk_X509_new_null());
+  BERTH_CHECK(store && verdict && rest, "OpenSSL has no memory");
+  for (const Certificate& authority : *authorities)
+    X509_STORE_add_cert(store.get(), authority.get());
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
+  for (std::size_t i = 1; i < chain->size(); ++i) sk_X509_push(rest.get(), (*chain)[i].get());
+  X509_STORE_CTX_init(verdict.get(), store.get(), chain->front().get(), rest.get());
+  X509_STORE_CTX_set_purpose(verdict.get(), X509_PURPOSE_SSL_CLIENT);
+  const bool good = X509_verify_cert(verdict.get()) == 1;
+  const int why = X509_STORE_CTX_get_error(verdict.get());
+  ERR_clear_error();
+  if (!good)
+    return fail(Reason::kUntrusted, fmt::format("the client certificate is refused: {}",
+                                                X509_verify_cert_error_string(why)));
+  return subject_of(*chain->front());
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  BERTH_CHECK(
+      EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1,
+      "OpenSSL has no SHA-256");
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
 }
 
 std::string tls_error(ssl_st* ssl) {

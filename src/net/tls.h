@@ -25,12 +25,17 @@ struct TlsServerOptions {
   std::string key_pem = {};
   std::string client_ca_pem = {};  // empty: no client certificate is asked for
   bool require_client_certificate = false;
+  // Ask for a certificate, take any, and leave judging it to the handler (verify_client), because
+  // whom to trust changes while the server runs. Not together with client_ca_pem.
+  bool request_client_certificate = false;
 };
 
 // Who the other side proved to be.
 struct PeerIdentity {
   std::string common_name = {};
   std::vector<std::string> organizations = {};
+  std::string uid = {};     // Kubernetes' own attribute of a subject; rarely there
+  std::string sha256 = {};  // of the certificate, in hex
   friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
 };
 
@@ -38,6 +43,12 @@ struct PeerIdentity {
 // found".
 Result<Ok> check(const TlsClientOptions&);
 Result<Ok> check(const TlsServerOptions&);
+
+// Who showed this chain (PEM, its own certificate first), if one of the authorities vouches for it
+// as a TLS client now. The error says why not.
+Result<PeerIdentity> verify_client(std::string_view chain_pem, std::string_view ca_pem);
+
+std::string sha256_hex(std::string_view bytes);
 
 // Throw-away certificates for tests, `berth up` and webhooks (ECDSA P-256).
 struct KeyPair {

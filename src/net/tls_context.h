@@ -25,6 +25,9 @@ Result<Ok> expect_peer(ssl_st*, const std::string& name, bool verify);
 // Nothing when the peer showed no certificate.
 std::optional<PeerIdentity> identity_of(ssl_st*);
 
+// What the peer showed, verified or not: PEM, its own certificate first; "" when nothing.
+std::string chain_of(ssl_st*);
+
 // Why the last call failed, in OpenSSL's words, and forgets it. With a handshake at hand, a refused
 // certificate is named first.
 std::string tls_error(ssl_st* = nullptr);

@@ -74,6 +74,7 @@ class TlsStream final : public Stream {
 
   std::string peer_address() const override { return below_->peer_address(); }
   std::optional<PeerIdentity> peer_identity() const override { return identity_of(ssl_.get()); }
+  std::string peer_certificates() const override { return chain_of(ssl_.get()); }
 
  private:
   // Not inline, and not once this stream is gone.
