@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// All plugins that are compiled in.
+#pragma once
+
+#include <string_view>
+
+#include "scheduler/framework/registry.h"
+
+namespace berth::scheduler {
+
+// In the order of plugins.def; lives as long as the process.
+Registry all_plugins();
+PluginId plugin_named(std::string_view name);  // kNone where there is none
+
+}  // namespace berth::scheduler
