@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom to evict so that a pod fits: every candidate node with the fewest, least important victims,
+// and the node that costs least. Pure: nothing is evicted here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "scheduler/framework/diagnosis.h"
+#include "scheduler/framework/profile.h"
+
+namespace berth::scheduler {
+
+// A node that the pod fits on once these are gone.
+struct PreemptionCandidate {
+  std::string node;
+  std::vector<PodPtr> victims;  // the most important first
+  std::int64_t budget_violations = 0;
+};
+
+struct PreemptionQuestion {
+  const Profile& profile;
+  const Cycle& cycle;  // of the attempt that failed
+  const Diagnosis& diagnosis;
+  const NominatedPods* nominated = nullptr;
+  const Pod* preemptor = nullptr;  // as last seen; null: the cycle's
+  WallTime now = {};               // when pods without a start time are taken to have started
+  DefaultPreemptionArgs args = {};
+  // Where the search begins, among many candidates; null: at the first, and all are looked at.
+  Random* random = nullptr;
+};
+
+// Why no pod may be evicted for this one; nullopt: it may.
+std::optional<std::string> not_eligible(const PreemptionQuestion&);
+
+struct PreemptionAnswer {
+  std::vector<PreemptionCandidate> candidates;  // first those that violate no budget
+  std::string refusal;                          // where there are none: why, node by node
+};
+PreemptionAnswer find_candidates(const PreemptionQuestion&);
+
+// The candidates that kube-scheduler would choose from, by place; at least one of what is given.
+std::vector<std::size_t> best_candidates(const std::vector<PreemptionCandidate>&, WallTime now);
+
+}  // namespace berth::scheduler
