@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the queue to a node: one uninterrupted step for each pod.
+#include <fmt/format.h>
+
+#include "scheduler/run/scheduler_state.h"
+
+namespace berth::scheduler {
+namespace {
+
+// What arrived meanwhile runs first, then deciding goes on.
+constexpr int kAtOnce = 32;
+constexpr Duration kSlice = 200us;
+
+}  // namespace
+
+void Scheduler::wake() {
+  if (!running_ || deciding_) return;
+  deciding_ = true;
+  parts_.scope.post([this] { decide_some(); });
+}
+
+void Scheduler::decide_some() {
+  deciding_ = false;
+  const Instant until = now() + kSlice;
+  for (int i = 0; i < kAtOnce && running_; ++i) {
+    QueuedPodPtr next = queue_->pop();
+    if (!next) return;  // on_ready tells when there is more
+    try_one(std::move(next));
+    if (now() > until) break;
+  }
+  wake();
+}
+
+Scheduler::ProfileState* Scheduler::profile_of(const Pod& pod) {
+  for (const auto& profile : profiles_)
+    if (profile->profile.name() == pod.spec->scheduler_name) return profile.get();
+  return nullptr;
+}
+
+bool Scheduler::skip(const ProfileState& profile, const Pod& pod) {
+  if (pod.deleting) {
+    parts_.events.event(profile.profile.name(), pod, true, "FailedScheduling", "Scheduling",
+                        "skip schedule deleting pod: " + pod.text(), nullptr);
+    return true;
+  }
+  return cluster_.pod(pod.uid) != nullptr;  // assumed, or bound by somebody else
+}
+
+void Scheduler::try_one(QueuedPodPtr queued) {
+  const PodPtr pod = queued->pod;
+  ProfileState* const profile = profile_of(*pod);
+  if (profile == nullptr || skip(*profile, *pod)) {
+    queue_->done(pod->uid);
+    return;
+  }
+  auto placement = std::make_shared<Placement>();
+  placement->queued = std::move(queued);
+  placement->profile = profile;
+  placement->start = now();
+  placement->pod = pod;
+  placement->sampled = parts_.metrics.sample();
+  if (!parts_.extenders.empty() && ask_extenders(placement)) return;
+  Decision decision = profile->decider->decide(pod);
+  parts_.metrics.algorithm(now() - placement->start);
+  conclude(placement, std::move(decision));
+}
+
+bool Scheduler::still_wanted(const Placement& placement) const {
+  const Pod& pod = *placement.pod;
+  const PodPtr known = pending_pod(pod.ns, pod.name);
+  return running_ && known && known->uid == pod.uid && !known->deleting &&
+         cluster_.pod(pod.uid) == nullptr;
+}
+
+void Scheduler::conclude(const PlacementPtr& placement, Decision decision) {
+  if (!decision.status.ok()) {
+    refused(placement, decision);
+    return;
+  }
+  placement->attempt = std::move(decision.attempt);
+  placement->node = std::move(decision.node);
+  place(placement);
+}
+
+// Nothing fits, or something went wrong on the way.
+void Scheduler::refused(const PlacementPtr& placement, Decision& decision) {
+  if (!decision.status.rejected() || cluster_.size() == 0) {
+    handle_failure(*placement, decision.status, nullptr, decision.status.message(), std::string());
+    return;
+  }
+  ProfileState& profile = *placement->profile;
+  Nomination nominate = std::string();
+  std::string message;
+  if (!profile.profile.post_filters().empty()) {
+    placement->stage_start = now();
+    PostFilterResult result = post_filter(profile, decision.attempt->cycle, decision.diagnosis);
+    stage_ended(*placement, Stage::kPostFilter, result.status.code);
+    nominate = std::move(result.nominate);
+    message = result.status.message();
+  }
+  handle_failure(*placement, decision.status, &decision.diagnosis,
+                 fit_error_text(decision.diagnosis, message), nominate);
+}
+
+PostFilterResult Scheduler::post_filter(ProfileState& profile, Cycle& cycle,
+                                        const Diagnosis& diagnosis) {
+  PostFilterResult all{Status{Code::kUnschedulable}};
+  for (PostFilter* plugin : profile.profile.post_filters()) {
+    PostFilterResult one = plugin->post_filter(cycle, diagnosis);
+    one.status.plugin = plugin->id();
+    if (one.status.ok() || one.status.code == Code::kUnresolvable) return one;
+    if (!one.status.rejected()) return {Status{Code::kError, {one.status.message()}, plugin->id()}};
+    if (one.nominate) all.nominate = one.nominate;
+    all.status.reasons.insert(all.status.reasons.end(), one.status.reasons.begin(),
+                              one.status.reasons.end());
+    all.status.plugin = plugin->id();
+  }
+  return all;
+}
+
+void Scheduler::place(const PlacementPtr& placement) {
+  placement->assumed = PodCompiler::placed(*placement->pod, placement->node);
+  cluster_.assume_pod(placement->assumed);
+  queue_->nominator().remove(*placement->pod);
+  placement->stage_start = now();
+  Status status = reserve(*placement);
+  stage_ended(*placement, Stage::kReserve, status.code);
+  if (status.ok()) {
+    placement->stage_start = now();
+    status = permit(*placement);
+    stage_ended(*placement, Stage::kPermit, status.code);
+  }
+  if (status.ok() || status.code == Code::kWait) {
+    begin_binding(placement);
+    return;
+  }
+  give_up(*placement);
+  if (!status.rejected()) {
+    handle_failure(*placement, status, nullptr, status.message(), std::string());
+    return;
+  }
+  const Diagnosis diagnosis = one_node_diagnosis(status, reasons_);
+  handle_failure(*placement, status, &diagnosis, fit_error_text(diagnosis, ""), std::string());
+}
+
+Status Scheduler::reserve(Placement& placement) {
+  for (Reserve* plugin : placement.profile->profile.reserve()) {
+    const Instant since = placement.sampled ? now() : Instant{};
+    Status status = plugin->reserve(placement.cycle(), placement.node);
+    plugin_ran(placement, *plugin, Stage::kReserve, status.code, since);
+    if (status.ok()) continue;
+    status.plugin = plugin->id();
+    if (!status.rejected())
+      status = {
+          Code::kError,
+          {fmt::format("running Reserve plugin \"{}\": {}", plugin->name(), status.message())},
+          plugin->id()};
+    return status;
+  }
+  return {};
+}
+
+Status Scheduler::permit(Placement& placement) {
+  for (Permit* plugin : placement.profile->profile.permit()) {
+    const Instant since = placement.sampled ? now() : Instant{};
+    PermitResult result = plugin->permit(placement.cycle(), placement.node);
+    plugin_ran(placement, *plugin, Stage::kPermit, result.status.code, since);
+    if (result.status.ok()) continue;
+    if (result.status.code == Code::kWait) {
+      placement.waits.emplace_back(plugin->id(), result.timeout);
+      continue;
+    }
+    Status status = std::move(result.status);
+    status.plugin = plugin->id();
+    if (!status.rejected())
+      status = {Code::kError,
+                {fmt::format("running Permit plugin \"{}\": {}", plugin->name(), status.message())},
+                plugin->id()};
+    return status;
+  }
+  return placement.waits.empty() ? Status{} : Status{Code::kWait};
+}
+
+bool Scheduler::give_up(Placement& placement) {
+  placement.stage_start = now();
+  const auto& plugins = placement.profile->profile.reserve();
+  for (auto at = plugins.rbegin(); at != plugins.rend(); ++at)
+    (*at)->unreserve(placement.cycle(), placement.node);
+  stage_ended(placement, Stage::kUnreserve, Code::kSuccess);
+  return cluster_.forget_pod(placement.pod->uid);
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/run/scheduler.h"
+
+#include "scheduler/run/scheduler_state.h"
+
+namespace berth::scheduler {
+
+Diagnosis one_node_diagnosis(const Status& status, ReasonTable& reasons) {
+  Diagnosis diagnosis;
+  diagnosis.nodes = 1;
+  diagnosis.by_row = {reasons.id(status.plugin, status.code, status.reasons)};
+  diagnosis.table = &reasons;
+  (status.code == Code::kPending ? diagnosis.pending : diagnosis.unschedulable)
+      .insert(status.plugin);
+  return diagnosis;
+}
+
+Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Registry registry)
+    : parts_(std::move(parts)), clock_(parts_.scope.executor().clock()), registry_(registry) {
+  const auto plugin_name = [this](PluginId id) {
+    if (id == extenders()) return std::string_view("Extender");
+    return id == PluginId::kNone ? std::string_view()
+                                 : registry_[static_cast<std::size_t>(id)].info.name;
+  };
+  waiting_ = std::make_unique<WaitingPods>(parts_.scope, plugin_name);
+  queue_metrics_ = std::make_unique<QueueMetrics>(parts_.metrics, parts_.log, plugin_name);
+
+  DeciderSpec spec;
+  spec.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score.value_or(100);
+  for (const Extender* extender : parts_.extenders) {
+    spec.extenders_filter |= extender->filters();
+    spec.extenders_prioritize |= extender->prioritizes();
+  }
+  QueueSetup setup;
+  for (const ProfileConfig& profile_config : config.profiles) {
+    profiles_.push_back(std::unique_ptr<ProfileState>(
+        new ProfileState{Profile(profile_config.spec, registry_, reasons_, this), nullptr,
+                         parts_.metrics.profile(profile_config.spec.scheduler_name)}));
+    setup.profiles.push_back(queue_profile(profiles_.back()->profile));
+  }
+  setup.options.initial_backoff = std::chrono::seconds(config.pod_initial_backoff_seconds);
+  setup.options.max_backoff = std::chrono::seconds(config.pod_max_backoff_seconds);
+  setup.options.max_in_unschedulable = config.pod_max_in_unschedulable_pods;
+  setup.sort = &profiles_.front()->profile.queue_sort();
+  setup.cluster = &cluster_;
+  setup.observer = queue_metrics_.get();
+  setup.known_pod = [this](std::string_view ns, std::string_view name) {
+    return pending_pod(ns, name);
+  };
+  setup.on_ready = [this] { wake(); };
+  if (!parts_.extenders.empty()) setup.extender = extenders();
+  queue_ = std::make_unique<SchedulingQueue>(parts_.scope.executor().clock(), std::move(setup));
+  for (const auto& profile : profiles_)
+    profile->decider = std::make_unique<Decider>(profile->profile, cluster_, reasons_,
+                                                 &queue_->nominator(), search_start_, spec);
+}
+
+Scheduler::~Scheduler() = default;
+
+void Scheduler::start() {
+  running_ = true;
+  queue_->run(parts_.scope);
+  tell_cache_size();
+  wake();
+}
+
+void Scheduler::tell_cache_size() {
+  parts_.metrics.cache_size(cluster_.size(), static_cast<double>(cluster_.pod_count()),
+                            static_cast<double>(cluster_.assumed_count()));
+  parts_.scope.after(
+      1s, [this] { tell_cache_size(); }, Timer::kBackground);
+}
+
+void Scheduler::stage_ended(Placement& placement, Stage stage, Code code) {
+  placement.profile->metrics.stage(stage, code, now() - placement.stage_start);
+}
+
+void Scheduler::plugin_ran(const Placement& placement, const Plugin& plugin, Stage stage, Code code,
+                           Instant since) {
+  if (placement.sampled)
+    parts_.metrics.plugin(placement.profile->profile.name(), plugin.name())
+        .ran(stage, code, now() - since);
+}
+
+void Scheduler::stop(Task done) {
+  running_ = false;
+  queue_->close();
+  waiting_->reject_all("scheduler stopping");
+  if (binding_.empty())
+    parts_.scope.post(std::move(done));
+  else
+    stopped_ = std::move(done);
+}
+
+std::optional<Duration> Scheduler::under_way(std::string_view uid) const {
+  const auto found = binding_.find(uid);
+  if (found == binding_.end()) return std::nullopt;
+  return now() - found->second->start;
+}
+
+const NominatedPods& Scheduler::nominated() const { return queue_->nominator(); }
+
+PodPtr Scheduler::pending_pod(std::string_view ns, std::string_view name) const {
+  std::string key(ns);
+  key += '/';
+  key += name;
+  const auto found = pending_.find(key);
+  return found == pending_.end() ? nullptr : found->second;
+}
+
+void Scheduler::clear_nomination(const Pod& pod) {
+  queue_->nominator().remove(pod);
+  if (const PodPtr known = pending_pod(pod.ns, pod.name); known && known->uid == pod.uid)
+    patch_status(*known, nullptr, std::string());
+}
+
+void Scheduler::event(const Pod& regarding, bool warning, std::string reason, std::string action,
+                      std::string note, const Pod* related) {
+  // k8s 1.36: events carry the name of the profile that caused them.
+  const Pod& causes = related != nullptr ? *related : regarding;
+  parts_.events.event(causes.spec->scheduler_name, regarding, warning, std::move(reason),
+                      std::move(action), std::move(note), related);
+}
+
+}  // namespace berth::scheduler

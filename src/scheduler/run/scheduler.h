@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler itself: what happens in the cluster goes into the cluster state and the queue; pods
+// come out of the queue one after another, are given a node, and are bound.
+//
+//   feeds ──> handlers ──> ClusterState, SchedulingQueue
+//                               │ pop
+//                         attempt (decide, assume, reserve, permit)
+//                           │ placed            │ not placed
+//                     binding cycle          failure (requeue, event, condition)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/scope.h"
+#include "client/api.h"
+#include "scheduler/cache/cluster_state.h"
+#include "scheduler/config/config.h"
+#include "scheduler/cycle/decide.h"
+#include "scheduler/extender/extender.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/framework/services.h"
+#include "scheduler/metrics/scheduler_metrics.h"
+#include "scheduler/queue/scheduling_queue.h"
+#include "scheduler/run/feeds.h"
+#include "scheduler/run/queue_metrics.h"
+#include "scheduler/run/waiting_pods.h"
+
+namespace berth::scheduler {
+
+// Tells people what became of a pod. The real one is client::EventRecorder, one a profile.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void event(const std::string& profile, const Pod& regarding, bool warning,
+                     std::string reason, std::string action, std::string note,
+                     const Pod* related) = 0;
+};
+
+struct SchedulerParts {
+  Scope& scope;      // everything that is under way; closing it ends the scheduler
+  client::Api& api;  // outlives the scheduler, as everything here
+  EventSink& events;
+  SchedulerMetrics& metrics;
+  Logger log;
+  Random random;
+  // Of config.extenders, in calling order.
+  std::vector<Extender*> extenders = {};
+};
+
+// Loop-confined to the scope's executor; outlives that scope.
+class Scheduler final : public FeedHandler, private Services {
+ public:
+  Scheduler(SchedulerParts parts, const SchedulerConfig& config, Registry registry);
+  ~Scheduler() override;
+
+  void start();  // begins to try pods; before that it only listens
+  // No pod is tried any more and pods that wait are refused; binds under way go on. `done` runs
+  // when the last of them has ended.
+  void stop(Task done);
+
+  const ClusterState& cluster() const { return cluster_; }
+  const SchedulingQueue& queue() const { return *queue_; }
+  std::size_t binding() const { return binding_.size(); }
+  // How long ago a pod that is being bound was popped; nullopt: it is not being bound.
+  std::optional<Duration> under_way(std::string_view uid) const;
+
+  void pod_added(const PodPtr&) override;
+  void pod_updated(const PodPtr& before, const PodPtr& after) override;
+  void pod_deleted(const PodPtr& last) override;
+  void node_added(const NodePtr&) override;
+  void node_updated(const NodePtr& before, const NodePtr& after) override;
+  void node_deleted(const NodePtr& last) override;
+  void object_changed(const kube::Object& before, const kube::Object& after) override;
+
+ private:
+  struct ProfileState;  // a profile with its shapes and decider
+  // One pod on its way from the queue to its node.
+  struct Placement {
+    QueuedPodPtr queued;
+    ProfileState* profile = nullptr;
+    Instant start;
+    PodPtr pod;                        // as decided about
+    std::unique_ptr<Attempt> attempt;  // what plugins found out about it
+    std::string node;
+    PodPtr assumed;  // with its node
+    std::vector<std::pair<PluginId, Duration>> waits;
+    std::optional<Status> permission;  // how the waiting ended
+    bool announced = false;            // the nomination that tells others is written
+    std::vector<PreBind*> pre_binds;   // those with something to do
+    bool in_pre_bind = false, cancelled = false;
+    bool sampled = false;  // its plugins are timed one by one
+    Instant stage_start = {};
+
+    Cycle& cycle() { return attempt->cycle; }
+  };
+  using PlacementPtr = std::shared_ptr<Placement>;
+
+  // attempt.cc
+  void wake();
+  void decide_some();
+  void try_one(QueuedPodPtr);
+  bool skip(const ProfileState&, const Pod&);
+  PostFilterResult post_filter(ProfileState&, Cycle&, const Diagnosis&);
+  void conclude(const PlacementPtr&, Decision);
+  bool still_wanted(const Placement&) const;  // after a while in which anything may have happened
+  void refused(const PlacementPtr&, Decision&);
+  void place(const PlacementPtr&);
+  Status reserve(Placement&);
+  Status permit(Placement&);
+  bool give_up(Placement&);  // unreserve and forget; false: its place is not ours to free
+  ProfileState* profile_of(const Pod&);
+
+  // extending.cc
+  struct Asking;
+  bool ask_extenders(const PlacementPtr&);  // false: none is interested
+  void ask_about(const std::shared_ptr<Asking>&, Decision);
+  void ask_filter(const std::shared_ptr<Asking>&);
+  void filtered(const std::shared_ptr<Asking>&);
+  void ask_scores(const std::shared_ptr<Asking>&);
+  void answered(const std::shared_ptr<Asking>&);
+  ExtenderArgs extender_args(const Asking&, const Extender&) const;
+
+  // binding.cc
+  void begin_binding(const PlacementPtr&);
+  void wait_on_permit(const PlacementPtr&);
+  void permitted(const PlacementPtr&, const Status&);
+  void pre_bind(const PlacementPtr&, std::size_t next);
+  void bind(const PlacementPtr&, std::size_t next_extender);
+  void bind_with(const PlacementPtr&, std::size_t next);
+  void bind_refused(const PlacementPtr&, const Bind&, const Error&);
+  void bound(const PlacementPtr&);
+  // `fit`: it was refused as by a filter, and waits for what may help.
+  void binding_failed(const PlacementPtr&, const Status&, bool fit = false);
+  void abandon(const PlacementPtr&);  // without another attempt
+  void binding_ended(const PlacementPtr&);
+
+  // failure.cc
+  // How the nomination of a pod that was not placed changes: not at all, or to a node ("" clears
+  // it).
+  using Nomination = std::optional<std::string>;
+  void handle_failure(Placement&, const Status&, const Diagnosis* fit, std::string message,
+                      const Nomination&);
+  void patch_status(const Pod&, const PodCondition*, const Nomination&, Fn<void()> then = nullptr);
+  void send_status(const kube::Key&, const std::string& patch, Fn<void()> then, int tries_left,
+                   Duration wait);
+
+  // handlers.cc
+  bool responsible(const Pod&) const;
+  void assumed_pod_deleted(const Pod&);
+
+  // Services
+  Scope& scope() override { return parts_.scope; }
+  client::Api& api() override { return parts_.api; }
+  Logger& log() override { return parts_.log; }
+  Random& random() override { return parts_.random; }
+  const NominatedPods& nominated() const override;
+  WaitingPod* waiting(std::string_view uid) override { return waiting_->find(uid); }
+  void for_each_waiting(Fn<void(WaitingPod&)> f) override { waiting_->for_each(std::move(f)); }
+  bool cancel_pre_bind(std::string_view uid) override;
+  bool pre_bind_cancelled(std::string_view uid) const override;
+  StorageState* storage() override { return &cluster_.storage(); }
+  void activate(const std::vector<PodPtr>& pods) override { queue_->activate(pods); }
+  PodPtr pending_pod(std::string_view ns, std::string_view name) const override;
+  void clear_nomination(const Pod&) override;
+  PodPtr placed_pod(std::string_view uid) const override { return cluster_.pod(uid); }
+  void preemption_attempted() override { parts_.metrics.preemption_attempts.add(); }
+  void preempted(std::size_t victims) override { parts_.metrics.preempted(victims); }
+  void evictions_ended(bool ok, Duration took) override { parts_.metrics.evicted(ok, took); }
+  void event(const Pod& regarding, bool warning, std::string reason, std::string action,
+             std::string note, const Pod* related) override;
+
+  // The pseudo-plugin that stands for all extenders: one past the registry.
+  PluginId extenders() const { return static_cast<PluginId>(registry_.size()); }
+  Instant now() const { return clock_.now(); }
+  void stage_ended(Placement&, Stage, Code);  // since placement.stage_start
+  void plugin_ran(const Placement&, const Plugin&, Stage, Code, Instant since);
+  void tell_cache_size();
+
+  SchedulerParts parts_;
+  const Clock& clock_;  // also after the scope is gone
+  Registry registry_;
+  ClusterState cluster_;
+  ReasonTable reasons_;
+  StringMap<PodPtr> pending_;  // unassigned pods, by "ns/name"
+  std::unique_ptr<WaitingPods> waiting_;
+  std::unique_ptr<QueueMetrics> queue_metrics_;
+  std::unique_ptr<SchedulingQueue> queue_;
+  std::vector<std::unique_ptr<ProfileState>> profiles_;
+  StringMap<PlacementPtr> binding_;  // by uid: assumed, not yet bound or given up
+  SearchStart search_start_;
+  Task stopped_;
+  bool running_ = false, deciding_ = false;
+};
+
+}  // namespace berth::scheduler

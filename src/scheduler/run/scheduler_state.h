@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the scheduler share and nobody else sees.
+#pragma once
+
+#include "scheduler/run/scheduler.h"
+
+namespace berth::scheduler {
+
+struct Scheduler::ProfileState {
+  Profile profile;
+  std::unique_ptr<Decider> decider;
+  ProfileMetrics& metrics;
+};
+
+// A pod that was refused after its node had been chosen: 0/1 nodes are available.
+Diagnosis one_node_diagnosis(const Status&, ReasonTable&);
+
+}  // namespace berth::scheduler

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods that find a node, and pods that do not.
+#include <gmock/gmock.h>
+
+#include "lab.h"
+
+namespace berth::scheduler::stories {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+TEST(Placing, APodIsBoundOnceAndPeopleAreTold) {
+  Lab lab;
+  lab.node("n1");
+  lab.pod("web");
+  lab.run();
+  EXPECT_EQ(lab.node_of("web"), "n1");
+  EXPECT_THAT(lab.server.binds, ElementsAre("web n1"));
+  EXPECT_THAT(lab.server.patches, IsEmpty());
+  EXPECT_THAT(lab.server.events_of("web"),
+              ElementsAre("Scheduled: Successfully assigned default/web to n1"));
+  EXPECT_EQ(lab.scheduler().binding(), 0u);
+  EXPECT_EQ(lab.scheduler().cluster().assumed_count(), 0u);
+  EXPECT_EQ(lab.scheduler().cluster().pod_count(), 1u);
+  EXPECT_EQ(
+      lab.metric(
+          R"(scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"})"),
+      1);
+}
+
+TEST(Placing, WhatDoesNotFitIsToldOnceAndComesBackWhenANodeIsAdded) {
+  Lab lab;
+  lab.node("n1", "1");
+  lab.pod("big", "2");
+  lab.run();
+  EXPECT_THAT(lab.server.binds, IsEmpty());
+  const std::vector<std::string> events = lab.server.events_of("big");
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_THAT(events[0],
+              StartsWith("FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu."));
+  ASSERT_THAT(lab.server.patches, SizeIs(1));
+  EXPECT_THAT(lab.server.patches[0],
+              HasSubstr(R"("type":"PodScheduled","status":"False","reason":"Unschedulable")"));
+  EXPECT_THAT(lab.server.patches[0], HasSubstr(R"("lastTransitionTime")"));
+
+  lab.node("n2", "1");  // no help: hints know that
+  lab.run(20s);
+  EXPECT_THAT(lab.server.patches, SizeIs(1));
+  lab.node("n3", "4");
+  lab.run(20s);
+  EXPECT_EQ(lab.node_of("big"), "n3");
+}
+
+TEST(Placing, AConditionIsWrittenOnlyWhenItChanges) {
+  Lab lab;
+  lab.node("n1", "1");
+  lab.pod("big", "3");
+  lab.run();
+  ASSERT_THAT(lab.server.patches, SizeIs(1));
+  lab.run(6min);  // the pool is flushed: tried again, same words
+  EXPECT_GE(
+      lab.metric(
+          R"(scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"})"),
+      2);
+  EXPECT_THAT(lab.server.patches, SizeIs(1));
+}
+
+TEST(Placing, WithoutNodesAPodIsTriedAgainAsAfterAnError) {
+  Lab lab;
+  lab.pod("web");
+  lab.run();
+  EXPECT_THAT(lab.server.events_of("web"),
+              ElementsAre("FailedScheduling: no nodes available to schedule pods"));
+  lab.node("n1");
+  lab.run(20s);
+  EXPECT_EQ(lab.node_of("web"), "n1");
+}
+
+TEST(Placing, PodsOfOtherSchedulersAreLeftAlone) {
+  Lab lab;
+  lab.node("n1");
+  lab.pod("theirs", "1", "", "another-scheduler");
+  lab.run(10s);
+  EXPECT_EQ(lab.node_of("theirs"), "");
+  EXPECT_THAT(lab.server.events_of("theirs"), IsEmpty());
+  EXPECT_THAT(lab.server.patches, IsEmpty());
+}
+
+TEST(Placing, APodThatIsBeingDeletedIsSkippedAndItSaysSo) {
+  Lab lab;
+  lab.pod("web");
+  lab.run();  // no node: it is in backoff
+  lab.mark_deleting("web");
+  lab.node("n1");
+  lab.run(20s);
+  EXPECT_EQ(lab.node_of("web"), "");
+  EXPECT_THAT(lab.server.events_of("web"),
+              ElementsAre("FailedScheduling: no nodes available to schedule pods",
+                          "FailedScheduling: skip schedule deleting pod: default/web"));
+}
+
+TEST(Placing, ALongRefusalIsCutInTheEventAndWholeInTheCondition) {
+  Lab lab;
+  tester.reserve = [](const Pod&) { return Status::unschedulable(std::string(2000, 'x')); };
+  lab.node("n1");
+  lab.pod("web");
+  lab.run();
+  const std::vector<std::string> events = lab.server.events_of("web");
+  ASSERT_THAT(events, SizeIs(1));
+  const std::string note = events[0].substr(std::string("FailedScheduling: ").size());
+  EXPECT_THAT(note, StartsWith("0/1 nodes are available: 1 xxx"));
+  ASSERT_EQ(note.size(), 1024u);
+  EXPECT_EQ(note.substr(1020), " ...");
+  ASSERT_THAT(lab.server.patches, SizeIs(1));
+  EXPECT_THAT(lab.server.patches[0], HasSubstr(std::string(2000, 'x') + "."));
+}
+
+TEST(Placing, APodThatSomebodyElseBindsWhileItWaitsLeavesTheQueue) {
+  Lab lab;
+  lab.node("n1", "1");
+  lab.pod("big", "3");
+  lab.run();
+  lab.pod("big", "3", R"(,"nodeName":"n1")");
+  lab.run();
+  EXPECT_EQ(lab.scheduler().queue().find("default", "big"), nullptr);
+  EXPECT_EQ(lab.scheduler().cluster().pod_count(), 1u);
+}
+
+TEST(Placing, PreemptionNominatesEvictsAndThenBinds) {
+  Lab lab;
+  lab.node("n1", "1");
+  lab.pod("low");
+  lab.run();
+  lab.pod("high", "1", R"(,"priority":100)");
+  lab.run(30s);
+  EXPECT_EQ(lab.node_of("low"), "(gone)");
+  EXPECT_EQ(lab.node_of("high"), "n1");
+  ASSERT_FALSE(lab.server.patches.empty());
+  bool nominated = false;
+  for (const std::string& patch : lab.server.patches)
+    nominated |= patch.find(R"("nominatedNodeName":"n1")") != std::string::npos;
+  EXPECT_TRUE(nominated);
+}
+
+TEST(Placing, ARefusedStatusIsWrittenAgainWhenTheServerIsBusy) {
+  Lab lab;
+  int refused = 0;
+  lab.replica.wire.refuse = [&](const kube::ApiRequest& request) -> std::optional<Error> {
+    if (request.subresource != "status" || refused == 2) return std::nullopt;
+    ++refused;
+    return Error{.reason = Reason::kInternalError, .message = "busy", .code = 500};
+  };
+  lab.node("n1", "1");
+  lab.pod("big", "3");
+  lab.run();
+  EXPECT_EQ(refused, 2);
+  EXPECT_THAT(lab.server.patches, SizeIs(1));
+}
+
+TEST(Placing, HowLongThingsTakeIsMeasured) {
+  Lab lab;
+  lab.node("n1");
+  lab.pod("web");
+  lab.run(3s);
+  EXPECT_EQ(
+      lab.metric(
+          R"(scheduler_framework_extension_point_duration_seconds_count{extension_point="Bind",profile="default-scheduler",status="Success"})"),
+      1);
+  EXPECT_EQ(
+      lab.metric(
+          R"(scheduler_framework_extension_point_duration_seconds_count{extension_point="Reserve",profile="default-scheduler",status="Success"})"),
+      1);
+  EXPECT_EQ(lab.metric(R"(scheduler_cache_size{type="nodes"})"), 1);
+  EXPECT_EQ(lab.metric(R"(scheduler_cache_size{type="pods"})"), 1);
+  EXPECT_EQ(lab.metric(R"(scheduler_event_handling_duration_seconds_count{event="NodeAdd"})"), 1);
+  EXPECT_EQ(
+      lab.metric(R"(scheduler_event_handling_duration_seconds_count{event="AssignedPodAdd"})"), 1);
+}
+
+}  // namespace
+}  // namespace berth::scheduler::stories
