@@ -40,6 +40,12 @@ Command& Command::positional(const std::string& name, std::string* target,
   return *this;
 }
 
+Command& Command::optional_positional(const std::string& name, std::string* target,
+                                      const std::string& help) {
+  impl_->describe.push_back([=](CLI::App& app) { app.add_option(name, *target, help); });
+  return *this;
+}
+
 Command& Command::flag(const std::string& names, bool* target, const std::string& help) {
   impl_->describe.push_back([=](CLI::App& app) { app.add_flag(names, *target, help); });
   return *this;

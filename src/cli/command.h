@@ -18,7 +18,8 @@ namespace berth::cli {
 struct Context {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;  // `out` is a person's terminal: colours and bars are welcome
+  bool terminal = false;      // `out` is a person's terminal: colours and bars are welcome
+  bool err_terminal = false;  // likewise `err`
   int columns = 100;
 };
 
@@ -36,6 +37,9 @@ class Command {
   ~Command();
 
   Command& positional(const std::string& name, std::string* target, const std::string& help);
+  // Stays as it is where it is not given.
+  Command& optional_positional(const std::string& name, std::string* target,
+                               const std::string& help);
   Command& flag(const std::string& names, bool* target, const std::string& help);
   Command& flag(const std::string& names, std::string* target, const std::string& help,
                 const std::string& value = "TEXT");

@@ -30,7 +30,8 @@ struct Life {
 
 }  // namespace
 
-Result<int> run_on_loop(int when_interrupted, const Start& start) {
+Result<int> run_on_loop(int when_interrupted, const Start& start,
+                        std::function<void()> on_user_signal) {
   std::promise<Result<int>> promise;
   std::future<Result<int>> outcome = promise.get_future();
   std::optional<Life> life;
@@ -46,6 +47,7 @@ Result<int> run_on_loop(int when_interrupted, const Start& start) {
   runtime.on_interrupt(home, [&] {
     if (life) life->end(when_interrupted);
   });
+  if (on_user_signal) runtime.on_user_signal(home, std::move(on_user_signal));
   Result<int> result = outcome.get();
   home.post([&] {  // a scope is destroyed where it lived
     life.reset();

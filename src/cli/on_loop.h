@@ -19,7 +19,9 @@ using Start = std::function<std::shared_ptr<void>(Runtime&, Scope&, const Logger
 
 // Calls `start` on a loop of a RealRuntime of its own and waits until `finish` was called or SIGINT
 // or SIGTERM came (then the answer is `when_interrupted`). Either way the scope is closed first,
-// with five seconds for calls in progress. Warnings go to stderr.
-Result<int> run_on_loop(int when_interrupted, const Start& start);
+// with five seconds for calls in progress. Warnings go to stderr. `on_user_signal` runs on the loop
+// at every SIGUSR2; without it that signal ends the process, as usual.
+Result<int> run_on_loop(int when_interrupted, const Start& start,
+                        std::function<void()> on_user_signal = nullptr);
 
 }  // namespace berth::cli

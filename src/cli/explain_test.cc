@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/command.h"
+#include "cli/run_for_test.h"
+#include "cli/scheduler_config.h"
+#include "json/cursor.h"
+#include "json/slice.h"
+
+namespace berth::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kCase[] =
+    R"({"id":"one","nodes":[)"
+    R"({"metadata":{"name":"small"},"status":{"allocatable":{"cpu":"1","memory":"4Gi","pods":"10"}}},)"
+    R"({"metadata":{"name":"big"},"status":{"allocatable":{"cpu":"8","memory":"16Gi","pods":"10"}}}],)"
+    R"("pending":{"metadata":{"name":"web","namespace":"default","uid":"u"},)"
+    R"("spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}}})";
+
+// A file of its own, gone with the test.
+class Explain : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "berth-explain-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  Ran explained(const std::string& text) {
+    const std::string path = (folder_ / "cases.jsonl").string();
+    std::ofstream(path) << text;
+    return berth({"explain", "--cases", path});
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Explain, SaysWhichNodeWhichNotAndWhy) {
+  const Ran got = explained(std::string(kCase) + "\n");
+  EXPECT_EQ(got.code, kExitOk) << got.err;
+  ASSERT_TRUE(json::check(got.out));
+  const json::Slice answer{std::string_view(got.out)};
+  EXPECT_EQ(answer["id"].text(), "one");
+  EXPECT_TRUE(answer["preFilter"]["fits"].boolean());
+  EXPECT_FALSE(answer["filter"]["small"]["fits"].boolean());
+  EXPECT_EQ(answer["filter"]["small"]["plugin"].text(), "NodeResourcesFit");
+  EXPECT_EQ(answer["filter"]["small"]["reasons"][0].text(), "Insufficient cpu");
+  EXPECT_TRUE(answer["filter"]["big"]["fits"].boolean());
+  EXPECT_GT(answer["totals"]["big"].integer().value_or(0), 0);
+  EXPECT_EQ(answer["chosen"].text(), "big");
+  EXPECT_EQ(answer["order"].raw(), R"(["small","big"])");
+}
+
+TEST_F(Explain, AnswersEveryLineAndNamesTheOneThatIsWrong) {
+  const Ran got = explained(std::string(kCase) + "\n\n{\"id\":\"two\"}\n");
+  EXPECT_EQ(got.code, kExitFailed);
+  EXPECT_EQ(std::count(got.out.begin(), got.out.end(), '\n'), 1);
+  EXPECT_THAT(got.err, AllOf(StartsWith("berth explain: "),
+                             HasSubstr("cases.jsonl:3: pending: is missing")));
+}
+
+TEST_F(Explain, AFileWithoutCasesOrNoFileIsAnError) {
+  EXPECT_EQ(explained("\n").code, kExitFailed);
+  const Ran got = berth({"explain", "--cases", (folder_ / "none").string()});
+  EXPECT_EQ(got.code, kExitFailed);
+  EXPECT_THAT(got.err, HasSubstr("cannot be read"));
+  EXPECT_EQ(berth({"explain", "--cases", folder_.string()}).code, kExitFailed);
+}
+
+TEST_F(Explain, WithoutAnythingToExplainIsBadUsage) {
+  const Ran got = berth({"explain"});
+  EXPECT_EQ(got.code, kExitUsage);
+  EXPECT_THAT(got.err, HasSubstr("--cases"));
+}
+
+TEST(ExplainPod, BadUsageSaysHowItIsRight) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* says;
+  } kRows[] = {
+      {{"explain", "pod"}, "say which pod: berth explain pod NAME"},
+      {{"explain", "node", "a"}, "\"node\" cannot be explained, only a pod"},
+      {{"explain", "pod", "a", "--cases", "f"}, "say what to explain"},
+      {{"explain", "pod", "a", "--config", "/does/not/exist"}, "/does/not/exist: cannot be read"},
+      {{"explain", "pod", "a", "--kubeconfig", "/does/not/exist"}, "/does/not/exist"},
+  };
+  for (const auto& row : kRows) {
+    const Ran got = berth(row.arguments);
+    EXPECT_EQ(got.code, kExitUsage) << got.err;
+    EXPECT_THAT(got.err, HasSubstr(row.says));
+    EXPECT_EQ(got.out, "");
+  }
+}
+
+TEST(SchedulerConfigFile, TheExamplesAreRight) {
+  for (const char* path : {"examples/scheduler/beside.yaml", "examples/scheduler/random.yaml"}) {
+    const auto config = load_scheduler_config(path);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_TRUE(config->warnings.empty()) << config->warnings.front();
+    EXPECT_EQ(config->profiles.size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace berth::cli
