@@ -41,11 +41,17 @@ e2e:  ## Run the end-to-end tests against the real components
 nightly: e2e  ## Run the large counts too
 	@ctest --test-dir build/dev -L nightly --output-on-failure
 
+# FOLDERS="base json" looks at those alone.
 asan:  ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/setup build
 	@mkdir -p build; cmake --preset asan > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+ifdef FOLDERS
+	@cmake --build --preset asan --target $(foreach folder,$(FOLDERS),$(subst /,_,$(folder))_test)
+	@for folder in $(FOLDERS); do ctest --test-dir build/asan/src/$$folder -L quick -j2 --output-on-failure || exit 1; done
+else
 	@cmake --build --preset asan
 	@ctest --test-dir build/asan -L quick -j2 --output-on-failure
+endif
 
 tsan:  ## Run what is threaded under ThreadSanitizer
 	@tools/setup build
@@ -54,9 +60,10 @@ tsan:  ## Run what is threaded under ThreadSanitizer
 	@for folder in base net client; do ctest --test-dir build/tsan/src/$$folder -L quick -j2 --output-on-failure || exit 1; done
 
 FUZZ_SECONDS ?= 60
+FUZZ_WHOLE ?= ON
 fuzz:  ## Search for inputs that break a parser, FUZZ_SECONDS (60) for each target
 	@tools/setup build fuzz
-	@mkdir -p build; cmake --preset fuzz -DBERTH_FUZZ_SECONDS=$(FUZZ_SECONDS) > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@mkdir -p build; cmake --preset fuzz -DBERTH_FUZZ_SECONDS=$(FUZZ_SECONDS) -DBERTH_FUZZ_WHOLE=$(FUZZ_WHOLE) > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
 	@cmake --build --preset fuzz --target fuzzers
 	@ctest --test-dir build/fuzz -L fuzz -j2 --output-on-failure
 
