@@ -94,8 +94,8 @@ inline StorageBuilder csi_node(std::string_view node,
                                std::initializer_list<std::pair<std::string_view, int>> limits) {
   std::string drivers;
   for (const auto& [driver, limit] : limits)
-    drivers += fmt::format("{}{{name: '{}', allocatable: {{count: {}}}}}", drivers.empty() ? "" : ",",
-                           driver, limit);
+    drivers += fmt::format("{}{{name: '{}', allocatable: {{count: {}}}}}",
+                           drivers.empty() ? "" : ",", driver, limit);
   return StorageBuilder(kube::kCsiNode, node).spec(fmt::format("drivers: [{}]", drivers));
 }
 inline StorageBuilder csi_driver(std::string_view name, bool tracks_capacity) {
@@ -113,8 +113,9 @@ inline StorageBuilder csi_capacity(std::string_view name, std::string_view of_cl
 inline StorageBuilder attachment(std::string_view name, std::string_view attacher,
                                  std::string_view node, std::string_view volume) {
   return StorageBuilder(kube::kVolumeAttachment, name)
-      .spec(fmt::format("{{attacher: '{}', nodeName: '{}', source: {{persistentVolumeName: '{}'}}}}",
-                        attacher, node, volume));
+      .spec(
+          fmt::format("{{attacher: '{}', nodeName: '{}', source: {{persistentVolumeName: '{}'}}}}",
+                      attacher, node, volume));
 }
 
 }  // namespace berth::scheduler::test

@@ -58,7 +58,8 @@ std::optional<CachePlan> plan_cache(const Profile& profile, Cycle& cycle, std::s
       why = "score_of_cluster";
       return std::nullopt;
     }
-  if (const Status status = prepare_row_scores(profile, cycle, cycle.cluster.rows()); !status.ok()) {
+  if (const Status status = prepare_row_scores(profile, cycle, cycle.cluster.rows());
+      !status.ok()) {
     why = "pre_score_error";
     return std::nullopt;
   }

@@ -28,7 +28,7 @@ struct CachePlan {
   std::vector<Scorer> local;         // no normalisation: added up once a row
   std::vector<Scorer> normalised;    // by row; the raw value is part of the group's key
   std::vector<Scorer> by_domain;
-  std::vector<ByDomain*> owners;     // of own parts, each once
+  std::vector<ByDomain*> owners;  // of own parts, each once
   std::vector<TopologyKeyId> keys;
   PluginSet skipped, skipped_score;  // as they were when the plan was made
 };

@@ -180,8 +180,7 @@ TEST(Extender, VerbsItDoesNotHaveAreAnsweredAsKubeSchedulerDoes) {
   lab.bind();
   HostScores scores;
   lab.extender->prioritize(
-      Lab::args(),
-      lab.home.done<HostScores>(kNoLimit, [&](Result<HostScores> r) { scores = *r; }));
+      Lab::args(), lab.home.done<HostScores>(kNoLimit, [&](Result<HostScores> r) { scores = *r; }));
   lab.settle();
   EXPECT_THAT(lab.answers, ElementsAre("kept 2", "extender http://e has no bind verb"));
   EXPECT_EQ(scores.weight, 0);

@@ -22,7 +22,9 @@ const Pod& preemptor_of(const PreemptionQuestion& q) {
   return q.preemptor != nullptr ? *q.preemptor : q.cycle.pod;
 }
 
-std::int64_t started(const Pod& pod, WallTime now) { return pod.start_time.value_or(now).unix_nanos; }
+std::int64_t started(const Pod& pod, WallTime now) {
+  return pod.start_time.value_or(now).unix_nanos;
+}
 
 // Higher priority first, then who has run longer.
 void sort_by_importance(std::vector<PodPtr>& pods, WallTime now) {
@@ -90,8 +92,8 @@ Dry dry_run(const PreemptionQuestion& q, NodeId id) {
     if (!violating[i]) reprieve(potential[i]);
   sort_by_importance(found.candidate.victims, q.now);
   if (found.candidate.victims.empty())
-    found.status = Status::error("expected at least one victim pod on node \"" +
-                                 found.candidate.node + "\"");
+    found.status =
+        Status::error("expected at least one victim pod on node \"" + found.candidate.node + "\"");
   return found;
 }
 
@@ -131,8 +133,9 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
   std::int64_t wanted = count;
   std::size_t offset = 0;
   if (q.random != nullptr && count > 0) {
-    wanted = std::min(count, std::max<std::int64_t>(count * q.args.min_candidate_nodes_percentage / 100,
-                                                    q.args.min_candidate_nodes_absolute));
+    wanted =
+        std::min(count, std::max<std::int64_t>(count * q.args.min_candidate_nodes_percentage / 100,
+                                               q.args.min_candidate_nodes_absolute));
     offset = q.random->below(static_cast<std::uint64_t>(count));
   }
   PreemptionAnswer answer;
@@ -171,7 +174,8 @@ std::vector<std::size_t> best_candidates(const std::vector<PreemptionCandidate>&
       [](const PreemptionCandidate& c) -> std::int64_t { return c.victims.front()->priority(); },
       [](const PreemptionCandidate& c) {
         std::int64_t sum = 0;
-        for (const PodPtr& pod : c.victims) sum += std::int64_t{pod->priority()} + (std::int64_t{1} << 31);
+        for (const PodPtr& pod : c.victims)
+          sum += std::int64_t{pod->priority()} + (std::int64_t{1} << 31);
         return sum;
       },
       [](const PreemptionCandidate& c) { return static_cast<std::int64_t>(c.victims.size()); },

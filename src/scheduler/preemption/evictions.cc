@@ -129,7 +129,8 @@ void Evictions::finish(const std::shared_ptr<Run>& run) {
   if (const auto found = running_.find(run->preemptor->uid);
       found != running_.end() && found->second == run)
     running_.erase(found);
-  services_.evictions_ended(!run->failed, services_.scope().executor().clock().now() - run->started);
+  services_.evictions_ended(!run->failed,
+                            services_.scope().executor().clock().now() - run->started);
   // It might wait for a deletion that will not come.
   if (run->failed) services_.activate({run->preemptor});
 }

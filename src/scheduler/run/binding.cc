@@ -24,13 +24,14 @@ void Scheduler::begin_binding(const PlacementPtr& placement) {
     if (status.skipped()) continue;
     if (!status.ok()) {
       stage_ended(*placement, Stage::kPreBindPreFlight, Code::kError);
-      std::string text = status.code == Code::kError
-                             ? fmt::format("running PreBindPreFlight \"{}\": {}", plugin->name(),
-                                           status.message())
-                             : fmt::format("PreBindPreFlight {} returned \"{}\", which is "
-                                           "unsupported. It is supposed to return Success, Skip, "
-                                           "or Error status",
-                                           plugin->name(), name_of(status.code));
+      std::string text =
+          status.code == Code::kError
+              ? fmt::format("running PreBindPreFlight \"{}\": {}", plugin->name(), status.message())
+              : fmt::format(
+                    "PreBindPreFlight {} returned \"{}\", which is "
+                    "unsupported. It is supposed to return Success, Skip, "
+                    "or Error status",
+                    plugin->name(), name_of(status.code));
       binding_failed(placement, {Code::kError, {std::move(text)}, plugin->id()});
       return;
     }
@@ -69,9 +70,9 @@ void Scheduler::permitted(const PlacementPtr& placement, const Status& status) {
     return;
   }
   if (!status.ok()) {
-    binding_failed(placement, {Code::kError,
-                               {"waiting on permit for pod: " + status.message()},
-                               status.plugin});
+    binding_failed(
+        placement,
+        {Code::kError, {"waiting on permit for pod: " + status.message()}, status.plugin});
     return;
   }
   // Nothing that happens from here on can make the pod unschedulable; it could only fail.
@@ -95,27 +96,27 @@ void Scheduler::pre_bind(const PlacementPtr& placement, std::size_t next) {
   }
   PreBind* const plugin = placement->pre_binds[next];
   const Instant since = now();
-  plugin->pre_bind(
-      placement->cycle(), placement->node,
-      parts_.scope.done<Status>(
-          kForgotten, [this, placement, next, plugin, since](Result<Status> result) {
-            Status status = result ? *result : Status::error(result.error().message);
-            plugin_ran(*placement, *plugin, Stage::kPreBind, status.code, since);
-            if (status.ok() || (status.skipped() && !placement->cancelled)) {
-              pre_bind(placement, next + 1);
-              return;
-            }
-            placement->in_pre_bind = false;
-            stage_ended(*placement, Stage::kPreBind, status.code);
-            status.plugin = plugin->id();
-            if (!status.rejected())
-              status = {Code::kError,
-                        {fmt::format("running PreBind plugin \"{}\": {}", plugin->name(),
-                                     placement->cancelled ? "preempted by DefaultPreemption"
-                                                          : status.message())},
-                        plugin->id()};
-            binding_failed(placement, status);
-          }));
+  plugin->pre_bind(placement->cycle(), placement->node,
+                   parts_.scope.done<Status>(
+                       kForgotten, [this, placement, next, plugin, since](Result<Status> result) {
+                         Status status = result ? *result : Status::error(result.error().message);
+                         plugin_ran(*placement, *plugin, Stage::kPreBind, status.code, since);
+                         if (status.ok() || (status.skipped() && !placement->cancelled)) {
+                           pre_bind(placement, next + 1);
+                           return;
+                         }
+                         placement->in_pre_bind = false;
+                         stage_ended(*placement, Stage::kPreBind, status.code);
+                         status.plugin = plugin->id();
+                         if (!status.rejected())
+                           status = {
+                               Code::kError,
+                               {fmt::format("running PreBind plugin \"{}\": {}", plugin->name(),
+                                            placement->cancelled ? "preempted by DefaultPreemption"
+                                                                 : status.message())},
+                               plugin->id()};
+                         binding_failed(placement, status);
+                       }));
 }
 
 bool Scheduler::cancel_pre_bind(std::string_view uid) {
@@ -166,30 +167,29 @@ void Scheduler::bind_with(const PlacementPtr& placement, std::size_t next) {
   }
   Bind* const plugin = plugins[next];
   const Instant since = now();
-  plugin->bind(
-      placement->cycle(), placement->node,
-      parts_.scope.done<Status>(
-          kForgotten, [this, placement, next, plugin, since](Result<Status> result) {
-            const Code code = result ? result->code : Code::kError;
-            plugin_ran(*placement, *plugin, Stage::kBind, code, since);
-            if (code == Code::kSkip) {
-              bind_with(placement, next + 1);
-              return;
-            }
-            stage_ended(*placement, Stage::kBind, code);
-            if (!result) {
-              bind_refused(placement, *plugin, result.error());
-            } else if (result->ok()) {
-              bound(placement);
-            } else if (result->rejected()) {
-              binding_failed(placement, {code, result->reasons, plugin->id()});
-            } else {
-              binding_failed(placement, {Code::kError,
-                                         {fmt::format("running Bind plugin \"{}\": {}",
-                                                      plugin->name(), result->message())},
-                                         plugin->id()});
-            }
-          }));
+  plugin->bind(placement->cycle(), placement->node,
+               parts_.scope.done<Status>(
+                   kForgotten, [this, placement, next, plugin, since](Result<Status> result) {
+                     const Code code = result ? result->code : Code::kError;
+                     plugin_ran(*placement, *plugin, Stage::kBind, code, since);
+                     if (code == Code::kSkip) {
+                       bind_with(placement, next + 1);
+                       return;
+                     }
+                     stage_ended(*placement, Stage::kBind, code);
+                     if (!result) {
+                       bind_refused(placement, *plugin, result.error());
+                     } else if (result->ok()) {
+                       bound(placement);
+                     } else if (result->rejected()) {
+                       binding_failed(placement, {code, result->reasons, plugin->id()});
+                     } else {
+                       binding_failed(placement, {Code::kError,
+                                                  {fmt::format("running Bind plugin \"{}\": {}",
+                                                               plugin->name(), result->message())},
+                                                  plugin->id()});
+                     }
+                   }));
 }
 
 void Scheduler::bind_refused(const PlacementPtr& placement, const Bind& plugin,
@@ -228,8 +228,8 @@ void Scheduler::bound(const PlacementPtr& placement) {
   ProfileState& profile = *placement->profile;
   parts_.log.debug("bound pod to node", {{"pod", pod.text()}, {"node", placement->node}});
   profile.metrics.attempt(AttemptResult::kScheduled, now() - placement->start);
-  parts_.metrics.scheduled(
-      queued.attempts, now() - queued.initial_attempt_timestamp.value_or(placement->start));
+  parts_.metrics.scheduled(queued.attempts,
+                           now() - queued.initial_attempt_timestamp.value_or(placement->start));
   if (queued.was_flushed) parts_.metrics.scheduled_after_flush.add();
   parts_.events.event(profile.profile.name(), pod, false, "Scheduled", "Binding",
                       fmt::format("Successfully assigned {} to {}", pod.text(), placement->node),

@@ -30,7 +30,8 @@ void Scheduler::handle_failure(Placement& placement, const Status& status, const
     parts_.log.warn("pod could not be scheduled, will be tried again",
                     {{"pod", placement.pod->text()}, {"error", message}});
 
-  const Rejectors rejectors = fit != nullptr ? Rejectors{fit->unschedulable, fit->pending} : Rejectors{};
+  const Rejectors rejectors =
+      fit != nullptr ? Rejectors{fit->unschedulable, fit->pending} : Rejectors{};
   const PodPtr known = pending_pod(placement.pod->ns, placement.pod->name);
   PodPtr pod = placement.pod;
   if (known && known->uid != pod->uid) {  // another pod of that name
@@ -43,9 +44,10 @@ void Scheduler::handle_failure(Placement& placement, const Status& status, const
     if (Result<Ok> back =
             queue_->add_unschedulable_if_not_present(std::move(placement.queued), rejectors);
         !back)
-      parts_.log.error("pod could not be put back", {{"pod", pod->text()}, {"error", back.error()}});
+      parts_.log.error("pod could not be put back",
+                       {{"pod", pod->text()}, {"error", back.error()}});
   } else {
-    queue_->done(pod->uid);  // deleted, or bound after all
+    queue_->done(pod->uid);                         // deleted, or bound after all
     if (cluster_.pod(pod->uid) != nullptr) return;  // nobody should read that a bound pod failed
   }
   queue_->nominator().add(*pod, nominate);
@@ -59,10 +61,9 @@ void Scheduler::handle_failure(Placement& placement, const Status& status, const
 void Scheduler::patch_status(const Pod& pod, const PodCondition* condition,
                              const Nomination& nominate, Fn<void()> then) {
   const bool renominate = nominate && *nominate != pod.nominated_node_name;
-  const bool told = condition != nullptr && pod.scheduled &&
-                    pod.scheduled->status == condition->status &&
-                    pod.scheduled->reason == condition->reason &&
-                    pod.scheduled->message == condition->message;
+  const bool told =
+      condition != nullptr && pod.scheduled && pod.scheduled->status == condition->status &&
+      pod.scheduled->reason == condition->reason && pod.scheduled->message == condition->message;
   if (!renominate && (condition == nullptr || told)) {
     if (then) parts_.scope.post(std::move(then));
     return;
