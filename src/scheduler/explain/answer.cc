@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/explain/answer.h"
 
+#include <algorithm>
+
 #include "json/writer.h"
 
 namespace berth::scheduler {
@@ -48,6 +50,9 @@ class Sheet {
       out_.member(name_of(row));
       if (fits[row]) {
         verdict({}, "");
+      } else if (left_out(decision, row)) {
+        // Also where it was the promised node and was looked at on its own.
+        verdict({.code = Code::kUnresolvable}, "PreFilter");
       } else if (decision.diagnosis.explicit_verdict(row)) {
         const Status& status = decision.diagnosis.status(row);
         verdict(status, profile_.plugin_name(status.plugin));
@@ -107,6 +112,11 @@ class Sheet {
  private:
   std::string_view name_of(std::uint32_t row) const {
     return cluster_.node(cluster_.table().node[row]).name;
+  }
+  // A PreFilter plugin named the nodes to look at, and this is none of them.
+  bool left_out(const Decision& decision, std::uint32_t row) const {
+    const auto& named = decision.prepared.named;
+    return named && std::find(named->begin(), named->end(), name_of(row)) == named->end();
   }
   void verdict(const Status& status, std::string_view plugin) {
     out_.object().member("fits").boolean(status.ok());
