@@ -50,7 +50,7 @@ struct DeciderSpec {
   bool extenders_filter = false;      // some extender filters
   bool extenders_prioritize = false;  // some extender scores
   DecideMode mode = DecideMode::kPlain;
-  std::size_t cache_bytes = std::size_t{32} << 20;
+  std::optional<std::size_t> cache_bytes = std::nullopt;  // FastPath::Spec::bytes
   // Every so many cached decisions one is made again on the plain path, with all counters counted
   // anew. On a difference the caches are dropped and the plain answer counts. 0: never. 1, which
   // is for tests: the process ends on a difference.

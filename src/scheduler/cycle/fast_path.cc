@@ -105,13 +105,19 @@ bool FastPath::build(Entry& entry, Cycle& cycle) {
   return true;
 }
 
+std::size_t FastPath::limit() const {
+  constexpr std::size_t kUsual = std::size_t{32} << 20, kPerNode = 1536;
+  return spec_.bytes.value_or(std::max(kUsual, kPerNode * cluster_.size()));
+}
+
 void FastPath::weigh(Entry& entry) {
   bytes_ -= entry.bytes;
   entry.bytes = entry.cache ? entry.cache->bytes() : 0;
   if (entry.refusal) entry.bytes += entry.refusal->diagnosis.by_row.capacity() * sizeof(ReasonId);
   bytes_ += entry.bytes;
   // The one in use stays, whatever its size.
-  for (auto last = entries_.end(); bytes_ > spec_.bytes && entries_.size() > 1;) {
+  const std::size_t most = limit();
+  for (auto last = entries_.end(); bytes_ > most && entries_.size() > 1;) {
     if (--last == entries_.begin()) break;
     bytes_ -= last->bytes;
     by_shape_.erase(last->shape.get());

@@ -32,7 +32,8 @@ class FastPath {
  public:
   struct Spec {
     bool at_first_sight = false;  // else a cache is made for the second pod of a shape
-    std::size_t bytes = std::size_t{32} << 20;  // of all caches
+    // Of all caches. Absent: 32 MB, or what some 250 caches take where the cluster is so large.
+    std::optional<std::size_t> bytes = std::nullopt;
     std::function<void(std::string_view)> on_fallback = nullptr;
     std::function<void()> on_build = nullptr;
   };
@@ -76,6 +77,7 @@ class FastPath {
   bool hide_promised(const Cycle&);
   bool build(Entry&, Cycle&);
   void weigh(Entry&);
+  std::size_t limit() const;
   bool refused_before(const Entry&, Decision&);
 
   const Profile& profile_;
