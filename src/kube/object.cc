@@ -316,6 +316,29 @@ Error explain(const json::Cursor& cursor, const Draft& draft, std::string_view w
   return error;
 }
 
+// A document of nothing but this metadata.
+Result<Doc*> doc_of_metadata(KindId kind, std::string_view metadata, bool keep_managed_fields) {
+  const std::string whole = fmt::format("{{\"metadata\":{}}}", metadata);
+  json::Cursor cursor(whole, {.max_bytes = whole.size(), .max_depth = 1'000'000});
+  Draft draft;
+  if (!Reader(cursor, whole.data()).read(draft))
+    return tl::unexpected(explain(cursor, draft, kind_of(kind).kind));
+  return make_doc(kind, draft, keep_managed_fields);
+}
+
+// The same metadata with another resourceVersion; not parsed, only the bytes around it are copied.
+std::string with_revision(std::string_view metadata, Revision revision) {
+  const std::string_view stands = json::Slice(metadata)["resourceVersion"].raw();
+  if (!stands.empty()) {
+    const auto at = static_cast<std::size_t>(stands.data() - metadata.data());
+    return fmt::format("{}\"{}\"{}", metadata.substr(0, at), revision,
+                       metadata.substr(at + stands.size()));
+  }
+  const std::string_view rest = metadata.substr(metadata.find('{') + 1);
+  const bool empty = rest.find_first_not_of(" \t\r\n") == rest.find('}');
+  return fmt::format("{{\"resourceVersion\":\"{}\"{}{}", revision, empty ? "" : ",", rest);
+}
+
 Revision revision_of(json::Slice list_metadata) {
   std::string scratch;
   const std::string_view text = list_metadata["resourceVersion"].text(scratch);
@@ -409,6 +432,9 @@ json::Slice Object::metadata() const {
 json::Slice Object::status() const {
   return doc_->status == nullptr ? json::Slice() : json::Slice(doc_->status->view());
 }
+json::Slice Object::body() const {
+  return doc_->body == nullptr ? json::Slice("{}") : json::Slice(doc_->body->view());
+}
 json::Slice Object::member(std::string_view key) const {
   return doc_->body == nullptr ? json::Slice() : json::Slice(doc_->body->view())[key];
 }
@@ -450,15 +476,39 @@ std::size_t Object::bytes() const {
 
 Object Object::without_managed_fields() const {
   if (!metadata()["managedFields"]) return *this;
-  const std::string whole = fmt::format("{{\"metadata\":{}}}", doc_->metadata->view());
-  json::Cursor cursor(whole, {.max_bytes = whole.size(), .max_depth = 1'000'000});
-  Draft draft;
-  const bool read = Reader(cursor, whole.data()).read(draft);
-  BERTH_CHECK(read, "metadata that was read once reads again");
-  Result<Doc*> doc = make_doc(doc_->kind, draft, false);
+  Result<Doc*> doc = doc_of_metadata(doc_->kind, doc_->metadata->view(), false);
   BERTH_CHECK(doc.has_value(), "metadata that was good once is good again");
   (*doc)->body = Segment::share(doc_->body);
   (*doc)->status = Segment::share(doc_->status);
+  return Object(*doc);
+}
+
+Result<Object> Object::next(Revision revision, const Segments& changed) const {
+  return make(doc_->kind, doc_, revision, changed);
+}
+
+Result<Object> Object::assemble(KindId kind, Revision revision, const Segments& segments) {
+  return make(kind, nullptr, revision, segments);
+}
+
+Result<Object> Object::make(KindId kind, const Doc* from, Revision revision,
+                            const Segments& segments) {
+  std::string_view metadata = "{}";
+  if (segments.metadata)
+    metadata = *segments.metadata;
+  else if (from != nullptr && from->metadata != nullptr)
+    metadata = from->metadata->view();
+  Result<Doc*> doc = revision == 0 ? doc_of_metadata(kind, metadata, true)
+                                   : doc_of_metadata(kind, with_revision(metadata, revision), true);
+  if (!doc) return tl::unexpected(std::move(doc.error()));
+  if (!segments.body)
+    (*doc)->body = from == nullptr ? nullptr : Segment::share(from->body);
+  else if (*segments.body != "{}" && !segments.body->empty())
+    (*doc)->body = copy_of(*segments.body);
+  if (!segments.status)
+    (*doc)->status = from == nullptr ? nullptr : Segment::share(from->status);
+  else if (*segments.status != "null" && !segments.status->empty())
+    (*doc)->status = copy_of(*segments.status);
   return Object(*doc);
 }
 

@@ -38,6 +38,13 @@ struct OwnerRef {
   bool block_owner_deletion = false;
 };
 
+// What another version has of its own, as good JSON; what is not given is shared.
+struct Segments {
+  std::optional<std::string_view> metadata = {};  // an object
+  std::optional<std::string_view> body = {};      // an object: {"spec":{…},"data":{…}}
+  std::optional<std::string_view> status = {};    // "" or "null": none
+};
+
 struct Doc;  // object.cc
 struct ObjectList;
 
@@ -78,8 +85,8 @@ class Object {
 
   json::Slice metadata() const;  // {} when there is none
   json::Slice status() const;    // absent when there is none
-  json::Slice member(
-      std::string_view) const;  // "spec", "data", "rules": any other top-level member
+  json::Slice body() const;      // an object of all other top-level members; {} when there are none
+  json::Slice member(std::string_view) const;  // "spec", "data", "rules": any one of them
   std::array<std::string_view, 9> json_parts()
       const;  // the whole document as a gather list, no allocation; unused parts are empty
   std::string json() const;   // the same, joined
@@ -87,9 +94,16 @@ class Object {
 
   Object without_managed_fields() const;  // shares body and status
 
+  // The next version of this object. `revision` is written into its metadata; 0 leaves the
+  // resourceVersion that stands there. Fails on metadata that no object can have.
+  Result<Object> next(Revision, const Segments& = {}) const;
+  // An object made of segments alone.
+  static Result<Object> assemble(KindId, Revision, const Segments&);
+
  private:
   friend Result<ObjectList> parse_list(KindId, std::string_view, bool, const json::Limits&);
   explicit Object(Doc* doc) : doc_(doc) {}
+  static Result<Object> make(KindId, const Doc* from, Revision, const Segments&);
   Doc* doc_ = nullptr;
 };
 

@@ -136,4 +136,39 @@ TEST(ObjectList, ErrorsNameTheItem) {
 }
 
 }  // namespace
+TEST(Object, TheNextVersionSharesWhatDidNotChange) {
+  const Object first =
+      Object::parse(kPod, R"({"metadata":{"name":"a","resourceVersion":"7","labels":{"x":"y"}},)"
+                          R"("spec":{"nodeName":"n"},"status":{"phase":"Pending"}})")
+          .value();
+  const Object second = first.next(8, {.status = R"({"phase":"Running"})"}).value();
+  EXPECT_EQ(second.revision(), 8U);
+  EXPECT_EQ(second.name(), "a");
+  EXPECT_EQ(second.label("x"), "y");
+  EXPECT_EQ(second.member("spec").raw().data(), first.member("spec").raw().data());
+  EXPECT_EQ(second.json(),
+            R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"8",)"
+            R"("labels":{"x":"y"}},"spec":{"nodeName":"n"},"status":{"phase":"Running"}})");
+  EXPECT_EQ(first.revision(), 7U);
+  const Object third = second.next(9, {.body = "{}", .status = "null"}).value();
+  EXPECT_FALSE(third.status().present());
+  EXPECT_FALSE(third.member("spec").present());
+}
+
+TEST(Object, ARevisionIsWrittenWhereThereWasNone) {
+  for (const std::string_view metadata : {"{}", "{ }", R"({"name":"a"})", R"({ "name":"a"})"}) {
+    const Object made = Object::assemble(kPod, 12, {.metadata = metadata}).value();
+    EXPECT_EQ(made.metadata()["resourceVersion"].text(), "12") << metadata;
+    EXPECT_TRUE(Object::parse(kPod, made.json()).has_value()) << made.json();
+  }
+  EXPECT_EQ(Object::assemble(kPod, 0, {.metadata = R"({"name":"a"})"}).value().json(),
+            R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}})");
+}
+
+TEST(Object, MetadataThatNoObjectCanHaveIsRefused) {
+  EXPECT_FALSE(Object::assemble(kPod, 1, {.metadata = R"({"name":7})"}).has_value());
+  EXPECT_FALSE(
+      Object::assemble(kPod, 1, {.metadata = R"({"creationTimestamp":"today"})"}).has_value());
+}
+
 }  // namespace berth::kube
