@@ -49,20 +49,6 @@ kube::Object object(kube::KindId kind, const std::string& json) {
   return *std::move(made);
 }
 
-ProfileSpec default_profile() {
-  const Registry registry = all_plugins();
-  ProfileSpec spec;
-  for (std::size_t row = 0; row < registry.size(); ++row) {
-    const PluginInfo& info = registry[row].info;
-    if (!info.by_default) continue;
-    for (int point = 0; point < kPoints; ++point)
-      if (has(info.points, static_cast<Point>(point)))
-        spec.points[static_cast<std::size_t>(point)].push_back(
-            {static_cast<PluginId>(row), info.default_weight == 0 ? 1 : info.default_weight});
-  }
-  return spec;
-}
-
 NodePtr make_node(std::uint32_t number, Random& random) {
   constexpr std::pair<int, int> kSizes[] = {{16, 64}, {32, 128}, {64, 192}};
   const auto [cpu, memory] = kSizes[random.below(3)];

@@ -15,7 +15,6 @@
 #include "cli/explain_pod.h"
 #include "scheduler/explain/answer.h"
 #include "scheduler/explain/lines.h"
-#include "scheduler/plugins/registry.h"
 
 namespace berth::cli {
 namespace {
@@ -55,7 +54,7 @@ class Progress {
 
 Result<int> answer_all(std::istream& in, const std::string& name, std::uint64_t bytes,
                        scheduler::AnswerMode mode, Context& context) {
-  const scheduler::Answerer answerer(scheduler::all_plugins(), mode);
+  const scheduler::Answerer answerer(mode);
   scheduler::LineReader lines(in);
   Progress progress(context, bytes);
   std::uint64_t cases = 0;

@@ -49,8 +49,7 @@ std::string explained(const std::string& nodes, const std::string& pods, const S
   auto seen = std::make_shared<scheduler::Pod>(*problem->pending);
   seen->node_name = subject.on;
   seen->deleting = subject.deleting;
-  const Judgement judgement(scheduler::case_profile(scheduler::all_plugins()),
-                            scheduler::all_plugins(), *problem, {});
+  const Judgement judgement(scheduler::case_profile(), scheduler::all_plugins(), *problem, {});
   std::ostringstream out;
   print_explanation(judgement, *seen, options, out);
   return out.str();

@@ -11,6 +11,7 @@
 #include "cli/scheduler_config.h"
 #include "json/cursor.h"
 #include "json/slice.h"
+#include "scheduler/plugins/registry.h"
 
 namespace berth::cli {
 namespace {
@@ -98,6 +99,13 @@ TEST(ExplainPod, BadUsageSaysHowItIsRight) {
     EXPECT_THAT(got.err, HasSubstr(row.says));
     EXPECT_EQ(got.out, "");
   }
+}
+
+TEST(SchedulerConfigFile, WithoutOneTheProfileIsTheDefault) {
+  const auto config = load_scheduler_config("");
+  ASSERT_TRUE(config) << config.error().message;
+  ASSERT_EQ(config->profiles.size(), 1u);
+  EXPECT_EQ(config->profiles[0].spec.points, scheduler::default_profile().points);
 }
 
 TEST(SchedulerConfigFile, TheExamplesAreRight) {

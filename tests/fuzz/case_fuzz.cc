@@ -7,12 +7,11 @@
 #include "json/cursor.h"
 #include "json/slice.h"
 #include "scheduler/explain/answer.h"
-#include "scheduler/plugins/registry.h"
 
 using namespace berth;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const scheduler::Answerer answerer(scheduler::all_plugins());
+  static const scheduler::Answerer answerer;
   const Result<std::string> answer =
       answerer.answer(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!answer) {

@@ -75,7 +75,7 @@ TEST_P(Parity, EveryAnswerIsThatOfTheRealScheduler) {
   ASSERT_TRUE(case_file && expected_file) << "no cases of " << profile << " in " << folder.path;
   const std::uint64_t step = folder.sample || std::getenv("BERTH_NIGHTLY") != nullptr ? 1 : 10;
 
-  const Answerer answerer(all_plugins(), std::get<1>(GetParam()).mode);
+  const Answerer answerer(std::get<1>(GetParam()).mode);
   LineReader cases(case_file), answers(expected_file);
   std::map<std::string, int> skipped;
   int agreed = 0, differing = 0;

@@ -4,20 +4,16 @@
 #include <algorithm>
 
 #include "json/writer.h"
+#include "scheduler/plugins/registry.h"
 
 namespace berth::scheduler {
 
-ProfileSpec case_profile(Registry registry) {
-  ProfileSpec spec;
-  for (std::size_t row = 0; row < registry.size(); ++row) {
-    const PluginInfo& info = registry[row].info;
-    if (!info.by_default || info.name == "DynamicResources") continue;
-    const auto id = static_cast<PluginId>(row);
-    for (int point = 0; point < kPoints; ++point)
-      if (has(info.points, static_cast<Point>(point)))
-        spec.points[static_cast<std::size_t>(point)].push_back(
-            {id, info.default_weight == 0 ? 1 : info.default_weight});
-  }
+ProfileSpec case_profile() {
+  ProfileSpec spec = default_profile();
+  for (std::vector<ProfileSpec::Entry>& entries : spec.points)
+    std::erase_if(entries, [](const ProfileSpec::Entry& entry) {
+      return entry.plugin == plugin_named("DynamicResources");
+    });
   return spec;
 }
 
@@ -164,8 +160,7 @@ std::string cached_difference(Case& problem, const Judgement& plain, bool warm) 
 
 }  // namespace
 
-Answerer::Answerer(Registry registry, AnswerMode mode)
-    : registry_(registry), mode_(mode), profile_(case_profile(registry)) {}
+Answerer::Answerer(AnswerMode mode) : mode_(mode), profile_(case_profile()) {}
 
 std::string answer_of(const Judgement& judgement) {
   using enum Judgement::Outcome;
@@ -189,7 +184,7 @@ std::string answer_of(const Judgement& judgement) {
 }
 
 std::string Answerer::answer(Case& problem) const {
-  const Judgement judgement(profile_, registry_, problem, kLater);
+  const Judgement judgement(profile_, all_plugins(), problem, kLater);
   std::string differs;
   if (mode_ != AnswerMode::kPlain && judgement.outcome() != Judgement::Outcome::kFailed &&
       judgement.outcome() != Judgement::Outcome::kRefusedAsWhole)

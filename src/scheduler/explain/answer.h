@@ -11,12 +11,11 @@
 #include "scheduler/explain/case.h"
 #include "scheduler/explain/judgement.h"
 #include "scheduler/framework/profile.h"
-#include "scheduler/framework/registry.h"
 
 namespace berth::scheduler {
 
 // kube-scheduler's default profile without DynamicResources: what cases were recorded with.
-ProfileSpec case_profile(Registry);
+ProfileSpec case_profile();
 
 std::string answer_of(const Judgement&);  // one line, without its end
 
@@ -31,12 +30,11 @@ enum class AnswerMode : std::uint8_t {
 // Immutable after construction; answers do not depend on those before.
 class Answerer {
  public:
-  explicit Answerer(Registry registry, AnswerMode mode = AnswerMode::kPlain);
+  explicit Answerer(AnswerMode mode = AnswerMode::kPlain);
   std::string answer(Case&) const;  // one line, without its end
   Result<std::string> answer(std::string_view case_json) const;
 
  private:
-  Registry registry_;
   AnswerMode mode_;
   ProfileSpec profile_;
 };

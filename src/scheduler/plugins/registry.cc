@@ -27,4 +27,20 @@ PluginId plugin_named(std::string_view name) {
   return PluginId::kNone;
 }
 
+ProfileSpec default_profile() {
+  ProfileSpec spec;
+  for (std::size_t i = 0; i < std::size(kAll); ++i) {
+    const PluginInfo& info = kAll[i].info;
+    if (!info.by_default) continue;
+    for (std::size_t point = 0; point < spec.points.size(); ++point) {
+      if (!has(info.points, static_cast<Point>(point))) continue;
+      ProfileSpec::Entry& entry = spec.points[point].emplace_back();
+      entry.plugin = static_cast<PluginId>(i);
+      if (static_cast<Point>(point) == Point::kScore && info.default_weight != 0)
+        entry.weight = info.default_weight;
+    }
+  }
+  return spec;
+}
+
 }  // namespace berth::scheduler

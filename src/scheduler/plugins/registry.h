@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "scheduler/framework/profile.h"
 #include "scheduler/framework/registry.h"
 
 namespace berth::scheduler {
@@ -11,5 +12,8 @@ namespace berth::scheduler {
 // In the order of plugins.def; lives as long as the process.
 Registry all_plugins();
 PluginId plugin_named(std::string_view name);  // kNone where there is none
+
+// kube-scheduler's default profile: what runs without a configuration.
+ProfileSpec default_profile();
 
 }  // namespace berth::scheduler

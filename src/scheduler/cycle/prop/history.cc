@@ -20,20 +20,6 @@ const std::vector<std::string> kImages = {"registry.example/main:1", "registry.e
 constexpr const char* kZone = "topology.kubernetes.io/zone";
 constexpr const char* kHost = "kubernetes.io/hostname";
 
-ProfileSpec default_profile() {
-  const Registry registry = all_plugins();
-  ProfileSpec spec;
-  for (std::size_t row = 0; row < registry.size(); ++row) {
-    const PluginInfo& info = registry[row].info;
-    if (!info.by_default) continue;
-    for (int point = 0; point < kPoints; ++point)
-      if (has(info.points, static_cast<Point>(point)))
-        spec.points[static_cast<std::size_t>(point)].push_back(
-            {static_cast<PluginId>(row), info.default_weight == 0 ? 1 : info.default_weight});
-  }
-  return spec;
-}
-
 kube::Object object(kube::KindId kind, const std::string& json) {
   Result<kube::Object> made = kube::Object::parse(kind, json);
   BERTH_CHECK(made.has_value(), made ? std::string() : made.error().message);
