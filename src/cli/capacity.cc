@@ -8,9 +8,8 @@
 #include "cli/capacity_report.h"
 #include "cli/command.h"
 #include "cli/manifests.h"
-#include "cli/on_loop.h"
+#include "cli/on_cluster.h"
 #include "client/api.h"
-#include "client/connect.h"
 #include "client/informer.h"
 
 namespace berth::cli {
@@ -85,14 +84,7 @@ class LiveCapacity {
         }));
   }
 
-  void failed(Error error) {
-    if (error.reason == Reason::kUnreachable || error.reason == Reason::kTimeout)
-      error.message +=
-          fmt::format(" ({}); is the server running, and is its address right?", cluster_->origin);
-    else
-      error.message += fmt::format(" ({})", cluster_->origin);
-    finish_(tl::unexpected(std::move(error)));
-  }
+  void failed(Error error) { finish_(tl::unexpected(asked_of(*cluster_, std::move(error)))); }
 
   void follow() {
     for (auto* informer : {&nodes_, &pods_}) {
@@ -140,20 +132,12 @@ class LiveCapacity {
 };
 
 Result<int> from_cluster(const CapacityOptions& options, Context& context) {
-  return run_on_loop(kExitOk,
-                     [&](Runtime& runtime, Scope& scope, const Logger& log,
-                         const Finish& finish) -> std::shared_ptr<void> {
-                       Result<std::unique_ptr<client::Cluster>> cluster =
-                           client::connect(runtime, options.connect, log);
-                       if (!cluster) {
-                         finish(tl::unexpected(usage_error(cluster.error().message)));
-                         return nullptr;
-                       }
-                       auto live = std::make_shared<LiveCapacity>(scope, *std::move(cluster),
-                                                                  options, context, finish);
-                       live->start();
-                       return live;
-                     });
+  return run_on_cluster(kExitOk, options.connect, [&](Scope& scope, auto cluster, Finish finish) {
+    auto live = std::make_shared<LiveCapacity>(scope, std::move(cluster), options, context,
+                                               std::move(finish));
+    live->start();
+    return live;
+  });
 }
 
 }  // namespace

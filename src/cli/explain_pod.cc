@@ -8,7 +8,7 @@
 
 #include "base/nearest.h"
 #include "cli/explain_report.h"
-#include "cli/on_loop.h"
+#include "cli/on_cluster.h"
 #include "cli/scheduler_config.h"
 #include "client/api.h"
 #include "kube/kind.h"
@@ -97,14 +97,7 @@ class LiveExplanation {
     return near.empty() ? "" : fmt::format(", maybe you meant {}", near);
   }
 
-  void failed(Error error) {
-    if (error.reason == Reason::kUnreachable || error.reason == Reason::kTimeout)
-      error.message +=
-          fmt::format(" ({}); is the server running, and is its address right?", cluster_->origin);
-    else
-      error.message += fmt::format(" ({})", cluster_->origin);
-    finish_(tl::unexpected(std::move(error)));
-  }
+  void failed(Error error) { finish_(tl::unexpected(asked_of(*cluster_, std::move(error)))); }
 
   void note(const std::string& text) { context_.err << "berth explain: note: " << text << '\n'; }
 
@@ -174,21 +167,13 @@ class LiveExplanation {
 Result<int> explain_pod(const ExplainPodOptions& options, Context& context) {
   Result<SchedulerConfig> config = load_scheduler_config(options.config);
   if (!config) return tl::unexpected(std::move(config.error()));
-  return run_on_loop(kExitFailed,
-                     [&](Runtime& runtime, Scope& scope, const Logger& log,
-                         const Finish& finish) -> std::shared_ptr<void> {
-                       Result<std::unique_ptr<client::Cluster>> cluster =
-                           client::connect(runtime, options.connect, log);
-                       if (!cluster) {
-                         finish(tl::unexpected(usage_error(cluster.error().message)));
-                         return nullptr;
-                       }
-                       auto live = std::make_shared<LiveExplanation>(scope, *std::move(cluster),
-                                                                     *std::move(config), options,
-                                                                     context, finish);
-                       live->start();
-                       return live;
-                     });
+  return run_on_cluster(
+      kExitFailed, options.connect, [&](Scope& scope, auto cluster, Finish finish) {
+        auto live = std::make_shared<LiveExplanation>(scope, std::move(cluster), *std::move(config),
+                                                      options, context, std::move(finish));
+        live->start();
+        return live;
+      });
 }
 
 }  // namespace berth::cli
