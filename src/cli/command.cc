@@ -128,6 +128,22 @@ void print_overview(const std::vector<Command>& commands, std::ostream& out) {
   out << "\n'berth COMMAND --help' shows a command's options and an example.\n";
 }
 
+// Names the first flag that does not exist and the nearest one that does; else what CLI11 says.
+std::string unexpected_argument(const CLI::App& app, const std::string& otherwise) {
+  const std::vector<std::string> given = app.remaining();
+  const auto wrong = std::find_if(given.begin(), given.end(),
+                                  [](const std::string& word) { return word.starts_with('-'); });
+  if (wrong == given.end()) return otherwise;
+  const std::string flag = wrong->substr(0, wrong->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view near = nearest(flag, names);
+  return fmt::format("there is no flag {}{}", flag,
+                     near.empty() ? "" : fmt::format(", maybe you meant {}", near));
+}
+
 int run_command(Command& command, std::vector<std::string> arguments, Context& context) {
   Command::Impl& impl = command.impl();
   CLI::App app(impl.summary, "berth " + impl.name);
@@ -140,6 +156,10 @@ int run_command(Command& command, std::vector<std::string> arguments, Context& c
   } catch (const CLI::CallForHelp&) {
     context.out << app.help();
     return kExitOk;
+  } catch (const CLI::ExtrasError& error) {
+    context.err << fmt::format("berth {}: {}; try 'berth {} --help'\n", impl.name,
+                               unexpected_argument(app, error.what()), impl.name);
+    return kExitUsage;
   } catch (const CLI::ParseError& error) {
     context.err << fmt::format("berth {}: {}; try 'berth {} --help'\n", impl.name, error.what(),
                                impl.name);

@@ -34,7 +34,9 @@ TEST(CommandLine, AnUnknownFlagIsOneLineAndBadUsage) {
   const Ran got = berth({"version", "--colour"});
   EXPECT_EQ(got.code, kExitUsage);
   EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1);
-  EXPECT_THAT(got.err, HasSubstr("berth version --help"));
+  EXPECT_THAT(got.err, HasSubstr("there is no flag --colour; try 'berth version --help'"));
+  EXPECT_THAT(berth({"scheduler", "--confg=a.yaml", "b"}).err,
+              HasSubstr("there is no flag --confg, maybe you meant --config;"));
 }
 
 TEST(CommandLine, VersionSaysWhoseBehaviourIsFollowed) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // berth scheduler: places the pods of a cluster, in the place of kube-scheduler or beside it.
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/named_file.h"
 #include "cli/on_loop.h"
 #include "cli/scheduler_config.h"
 #include "client/connect.h"
@@ -37,14 +36,6 @@ struct SchedulerOptions {
   std::string tolerate_lookup_failure = "true";
   std::vector<std::string> always_allow_paths = {"/healthz", "/readyz", "/livez"};
 };
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in) return tl::unexpected(usage_error(fmt::format("{}: cannot be read", path)));
-  return text.str();
-}
 
 Result<std::optional<Duration>> duration_of(const std::string& flag, const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -95,7 +86,7 @@ Result<scheduler::ServedOptions> served_of(const SchedulerOptions& options) {
       {&options.client_ca_file, &served.authentication.client_ca_pem}};
   for (const auto& [path, contents] : files) {
     if (path->empty()) continue;
-    Result<std::string> read = read_file(*path);
+    Result<std::string> read = read_named_file(*path);
     if (!read) return tl::unexpected(read.error());
     *contents = std::move(*read);
   }

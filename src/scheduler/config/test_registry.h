@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kube-scheduler 1.36's default plugins and where they take part, and two more. For tests.
+// kube-scheduler 1.36's default plugins and where they take part, and three more. For tests.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ inline constexpr auto kTestRegistry = [] {
   using P = Point;
   constexpr PointSet kFiltering = points(P::kPreFilter, P::kFilter);
   constexpr PointSet kScoring = points(P::kPreScore, P::kScore);
-  return std::array<PluginInfo, 22>{{
+  return std::array<PluginInfo, 23>{{
       {"SchedulingGates", points(P::kPreEnqueue), true, 0},
       {"PrioritySort", points(P::kQueueSort), true, 0},
       {"NodeUnschedulable", points(P::kFilter), true, 0},
@@ -37,6 +37,7 @@ inline constexpr auto kTestRegistry = [] {
       {"NodeDeclaredFeatures", kFiltering, true, 0},
       {"Random", points(P::kScore), false, 0},
       {"OtherSort", points(P::kQueueSort), false, 0},
+      {"FirstComeFirstServed", points(P::kQueueSort), false, 0},
   }};
 }();
 

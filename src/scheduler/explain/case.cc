@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/explain/case.h"
 
-#include <functional>
+#include <algorithm>
 
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "json/cursor.h"
 #include "json/slice.h"
 #include "kube/kind.h"
@@ -44,6 +45,7 @@ class Reader {
   // Calls f(object) for every element of a list that may be absent or null.
   template <class F>
   void each(std::string_view list, kube::KindId kind, F&& f) {
+    known_.push_back(list);
     const json::Slice all = document_[list];
     if (error_ || !all || all.is_null()) return;
     if (!all.is_array()) return fail(std::string(list), "must be a list of objects");
@@ -58,6 +60,18 @@ class Reader {
     if (error_) return;
     if (!document_[name]) return fail(std::string(name), "is missing; a case needs it");
     one(std::string(name), kind, document_[name], f);
+  }
+  // To be called when all lists were read: whatever was not asked for is a mistake.
+  void nothing_but(std::vector<std::string_view> others) {
+    known_.insert(known_.end(), others.begin(), others.end());
+    for (const auto& [key, value] : document_.members()) {
+      if (error_) return;
+      if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+      const std::string_view near = nearest(key, known_);
+      fail(std::string(key),
+           near.empty() ? "a case has no such member; remove it"
+                        : fmt::format("a case has no such member; did you mean \"{}\"?", near));
+    }
   }
   const std::optional<Error>& error() const { return error_; }
 
@@ -75,16 +89,21 @@ class Reader {
   }
 
   json::Slice document_;
+  std::vector<std::string_view> known_;  // lists that were asked for
   std::optional<Error> error_;
 };
 
 }  // namespace
 
 Result<Case> read_case(std::string_view json) {
-  if (Result<Ok> good = json::check(json); !good) return tl::unexpected(std::move(good.error()));
+  if (const Result<Ok> good = json::check(json); !good) {
+    std::string_view what = good.error().message;
+    if (what.starts_with("line 1, ")) what.remove_prefix(8);  // the caller knows which line it is
+    return invalid(fmt::format("{}; a case is one JSON object on one line", what));
+  }
   const json::Slice document(json);
-  if (!document.is_object()) return invalid("a case must be a JSON object");
-  if (!document["id"].is_string()) return invalid("id: must be a string");
+  if (!document.is_object()) return invalid("a case is one JSON object on one line");
+  if (!document["id"].is_string()) return invalid("id: a case has one, a string");
 
   Case problem{.id = document["id"].text(),
                .cluster = std::make_unique<ClusterState>(),
@@ -146,6 +165,7 @@ Result<Case> read_case(std::string_view json) {
     problem.nominated.add(*std::move(pod));
     return Ok{};
   });
+  reader.nothing_but({"id", "profile", "pending"});
   reader.member("pending", kube::kPod, [&](const Object& object) -> Result<Ok> {
     Result<PodPtr> pod = compiler.compile(object);
     if (!pod) return tl::unexpected(std::move(pod.error()));

@@ -64,10 +64,13 @@ TEST(Case, NominatesInOrderWhoIsNotGatedAndStatesANode) {
 TEST(Case, AnErrorNamesTheFieldThatIsWrong) {
   const std::string pending = R"(,"pending":)" + named("Pod", "p") + "}";
   const std::pair<std::string, std::string> wrong[] = {
-      {"[]", "a case must be a JSON object"},
-      {R"({"id":"x")", "column"},
-      {R"({"id":7)" + pending, "id: must be a string"},
+      {"[]", "a case is one JSON object on one line"},
+      {R"({"id":"x")", "column 10: expected ',' or '}'; a case is one JSON"},
+      {R"({"id":7)" + pending, "id: a case has one, a string"},
       {R"({"id":"x"})", "pending: is missing"},
+      {R"({"id":"x","node":[])" + pending,
+       "node: a case has no such member; did you mean \"nodes\"?"},
+      {R"({"id":"x","remark":1)" + pending, "remark: a case has no such member; remove it"},
       {R"({"id":"x","nodes":{})" + pending, "nodes: must be a list"},
       {R"({"id":"x","nodes":[3])" + pending, "nodes[0]: must be an object"},
       {R"({"id":"x","nodes":[)" + named("Pod", "n") + "]" + pending, "nodes[0]: "},
