@@ -36,6 +36,12 @@ function(berth_library name)
   endif()
 endfunction()
 
+# Each TEST() of a binary is a ctest test; parameters show the names that they were given, not their bytes.
+function(berth_discover_tests name label seconds)
+  gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+    PROPERTIES LABELS ${label} TIMEOUT ${seconds})
+endfunction()
+
 # berth_test(NAME SOURCES file... DEPENDS target... [LABEL quick|real|nightly] [WHOLE] [TIMEOUT seconds])
 # WHOLE registers the binary as one ctest test; otherwise each TEST() is one.
 function(berth_test name)
@@ -53,7 +59,6 @@ function(berth_test name)
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
   else()
-    gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+    berth_discover_tests(${name} ${arg_LABEL} ${arg_TIMEOUT})
   endif()
 endfunction()

@@ -65,6 +65,7 @@ struct Mode {
   const char* name;
   AnswerMode mode;
 };
+void PrintTo(const Mode& mode, std::ostream* out) { *out << mode.name; }
 class Parity : public ::testing::TestWithParam<std::tuple<const char*, Mode>> {};
 
 TEST_P(Parity, EveryAnswerIsThatOfTheRealScheduler) {

@@ -116,6 +116,7 @@ TEST(Checker, LeavesFinishedPodsOut) {
 struct OneNodeFault {
   const char *name, *node_spec, *pod_spec, *kind;
 };
+void PrintTo(const OneNodeFault& fault, std::ostream* out) { *out << fault.name; }
 class CheckerOneNode : public ::testing::TestWithParam<OneNodeFault> {};
 
 TEST_P(CheckerOneNode, FindsIt) {
@@ -315,6 +316,7 @@ TEST(Checker, SaysWhichSpreadingAStateCannotTell) {
 struct VolumeFault {
   const char *name, *volume, *claim, *kind;
 };
+void PrintTo(const VolumeFault& fault, std::ostream* out) { *out << fault.name; }
 class CheckerVolumes : public ::testing::TestWithParam<VolumeFault> {
  protected:
   static kube::Object user(const char* name, const char* on = "a1") {
