@@ -6,7 +6,7 @@ SHELL := /bin/bash
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
-run: build  ## Build Berth and show what a cluster has to give, on an example cluster
+run: build  ## Build Berth and show what it sees in an example cluster
 	@tools/demo
 
 test:  ## Configure, build and run every test that needs no real cluster

@@ -104,6 +104,8 @@ Command explain() {
       .optional_positional("NAME", &options->pod.name, "a pod of the cluster, placed or not")
       .flag("-n,--namespace", &options->pod.connect.ns, "its namespace; default: the context's",
             "NS")
+      .flag("-f,--filename", &options->pod.files,
+            "read the cluster from manifests instead (- for standard input)", "FILE")
       .flag("--kubeconfig", &options->pod.connect.kubeconfig,
             "kubeconfig file; default: KUBECONFIG, then ~/.kube/config, then in-cluster", "FILE")
       .flag("--context", &options->pod.connect.context, "context of the kubeconfig", "NAME")
@@ -121,6 +123,7 @@ Command explain() {
               "from one that has seen it come and go")
       .example("berth explain pod web-0 -n shop")
       .example("berth explain pod web-0 --config scheduler.yaml -o json")
+      .example("berth explain pod train-1 -n research -f examples/manifests/cluster.yaml")
       .example("berth explain --cases tests/parity/sample/cases-basic.jsonl.gz")
       .run([options](Context& context) -> Result<int> {
         if (options->cases.empty() == options->subject.empty())

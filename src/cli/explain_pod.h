@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth explain pod: reads a cluster once and shows what the scheduler makes of one of its pods.
+// berth explain pod: reads a cluster, or manifests, once and shows what the scheduler makes of one
+// of its pods.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/command.h"
@@ -12,6 +14,7 @@ namespace berth::cli {
 
 struct ExplainPodOptions {
   std::string name;
+  std::vector<std::string> files;  // manifests to read instead of a cluster
   client::ConnectOptions connect;
   std::string config;
   std::string output = "table";

@@ -101,6 +101,61 @@ TEST(ExplainPod, BadUsageSaysHowItIsRight) {
   }
 }
 
+TEST_F(Explain, JudgesAPodOfManifestsWithoutACluster) {
+  const std::string cluster = "examples/manifests/cluster.yaml";
+  const Ran got = berth({"explain", "pod", "sweep-2", "-n", "research", "-f", cluster});
+  EXPECT_EQ(got.code, kExitOk) << got.err;
+  EXPECT_EQ(got.err, "");
+  EXPECT_THAT(got.out, HasSubstr("It would go to fjord-1: the best of 3 nodes that fit, of 6"));
+
+  const Ran elsewhere = berth({"explain", "pod", "sweep-2", "-f", cluster});
+  EXPECT_EQ(elsewhere.code, kExitFailed);
+  EXPECT_EQ(elsewhere.err,
+            "berth explain: pod default/sweep-2 does not exist; one of that name is in research "
+            "(choose with --namespace)\n");
+  EXPECT_EQ(berth({"explain", "pod", "p", "-f", (folder_ / "none").string()}).code, kExitFailed);
+}
+
+TEST_F(Explain, GivesManifestsWhatAnApiServerWouldAdd) {
+  const std::string path = (folder_ / "cluster.yaml").string();
+  std::ofstream(path) << R"(
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
+status: {allocatable: {cpu: "2", pods: "10"}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {volumeName: v, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {nodeName: node-1, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b}
+spec: {nodeName: node-1, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: q}
+spec: {containers: [{name: c}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}
+)";
+  EXPECT_THAT(berth({"explain", "pod", "p", "-f", path}).out,
+              HasSubstr("0/1 nodes are available: 1 Insufficient cpu."))
+      << "both pods without a uid count";
+  EXPECT_THAT(berth({"explain", "pod", "q", "-f", path}).out, HasSubstr("unbound immediate"))
+      << "the claim is in the pod's namespace";
+}
+
 TEST(SchedulerConfigFile, WithoutOneTheProfileIsTheDefault) {
   const auto config = load_scheduler_config("");
   ASSERT_TRUE(config) << config.error().message;

@@ -15,6 +15,9 @@
 
 namespace berth::scheduler {
 
+// For what has no clock: pods without a start time started after all others.
+inline constexpr WallTime kNoClock{.unix_nanos = std::int64_t{4'000'000'000} * 1'000'000'000};
+
 // Loop-confined. The case outlives it and must not change meanwhile.
 class Judgement {
  public:
