@@ -2,6 +2,7 @@
 // berth scheduler: places the pods of a cluster, in the place of kube-scheduler or beside it.
 #include <memory>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,12 +11,14 @@
 #include "cli/on_loop.h"
 #include "cli/scheduler_config.h"
 #include "client/connect.h"
+#include "net/tls.h"
 #include "scheduler/config/config.h"
 #include "scheduler/config/flags.h"
 #include "scheduler/config/go_duration.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/run/app.h"
 #include "scheduler/run/served.h"
+#include "scheduler/serving/secure_server.h"
 
 namespace berth::cli {
 namespace {
@@ -73,6 +76,38 @@ Result<scheduler::SchedulerConfig> config_of(const SchedulerOptions& options) {
   return config;
 }
 
+// What would only be noticed when the server is to start, or when somebody calls.
+Result<Ok> check_serving(const SchedulerOptions& options, const scheduler::ServedOptions& served) {
+  in6_addr ignored{};
+  if (inet_pton(AF_INET, options.bind_address.c_str(), &ignored) != 1 &&
+      inet_pton(AF_INET6, options.bind_address.c_str(), &ignored) != 1)
+    return tl::unexpected(usage_error(
+        fmt::format("--bind-address {}: not an IP address; write one like 0.0.0.0, 127.0.0.1 or ::",
+                    options.bind_address)));
+  if (!served.serving.certificate_pem.empty() || !served.serving.key_pem.empty())
+    if (const auto server = scheduler::secure_server_options(served.serving); !server)
+      return tl::unexpected(usage_error(server.error().message));
+  const std::string& trusted = served.authentication.client_ca_pem;
+  if (Result<Ok> good = net::check(net::TlsClientOptions{.ca_pem = trusted}); !good)
+    return tl::unexpected(usage_error(
+        fmt::format("--client-ca-file {}: {}", options.client_ca_file, good.error().message)));
+  const std::pair<const char*, const std::string&> kubeconfigs[] = {
+      {"--authentication-kubeconfig", options.authentication_kubeconfig},
+      {"--authorization-kubeconfig", options.authorization_kubeconfig}};
+  for (const auto& [flag, path] : kubeconfigs) {
+    if (path.empty()) continue;
+    const auto cluster =
+        client::choose_cluster(client::Surroundings::real(), client::ConnectOptions{path, "", ""});
+    if (cluster) continue;
+    std::string message = cluster.error().message;
+    constexpr std::string_view kUsual = "--kubeconfig";
+    if (const std::size_t at = message.find(kUsual); at != std::string::npos)
+      message.replace(at, kUsual.size(), flag);
+    return tl::unexpected(usage_error(std::move(message)));
+  }
+  return Ok{};
+}
+
 Result<scheduler::ServedOptions> served_of(const SchedulerOptions& options) {
   scheduler::ServedOptions served;
   if (options.secure_port < 0 || options.secure_port > 65535)
@@ -90,6 +125,7 @@ Result<scheduler::ServedOptions> served_of(const SchedulerOptions& options) {
     if (!read) return tl::unexpected(read.error());
     *contents = std::move(*read);
   }
+  if (Result<Ok> good = check_serving(options, served); !good) return tl::unexpected(good.error());
   served.authentication.skip_lookup = options.skip_lookup;
   served.authentication.tolerate_lookup_failure = options.tolerate_lookup_failure == "true";
   served.authorization.always_allow_paths = options.always_allow_paths;

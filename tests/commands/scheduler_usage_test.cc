@@ -49,6 +49,16 @@ TEST_F(SchedulerUsage, AFlagThatIsWrongIsNamedWithTheRemedy) {
        "--leader-elect-retry-period 5: not a duration; write it like 15s or 1m30s"},
       {{"--tls-cert-file", "none.pem", "--config", "good.yaml"},
        "none.pem: cannot be read: No such file or directory; give the path of a file"},
+      {{"--tls-cert-file", "good.yaml"},
+       "--tls-cert-file and --tls-private-key-file belong together; give both or none"},
+      {{"--tls-cert-file", "good.yaml", "--tls-private-key-file", "good.yaml"},
+       "--tls-cert-file, --tls-private-key-file: server certificate: no PEM block found"},
+      {{"--client-ca-file", "good.yaml"},
+       "--client-ca-file good.yaml: certificate authority: no PEM block found"},
+      {{"--bind-address", "999.1.1.1"},
+       "--bind-address 999.1.1.1: not an IP address; write one like 0.0.0.0, 127.0.0.1 or ::"},
+      {{"--authentication-kubeconfig", "none.conf"},
+       "kubeconfig none.conf: no such file; name a readable file with --authentication-kubeconfig"},
   };
   for (const auto& row : kRows) {
     std::vector<std::string> arguments = row.arguments;
