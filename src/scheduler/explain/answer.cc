@@ -43,14 +43,13 @@ class Sheet {
       out_.member(name_of(row));
       if (fits[row]) {
         verdict({}, "");
-      } else if (left_out(decision, row)) {
-        // Also where it was the promised node and was looked at on its own.
-        verdict({.code = Code::kUnresolvable}, "PreFilter");
-      } else if (decision.diagnosis.explicit_verdict(row)) {
+      } else if (!left_out(decision, row) && decision.diagnosis.explicit_verdict(row)) {
         const Status& status = decision.diagnosis.status(row);
         verdict(status, profile_.plugin_name(status.plugin));
       } else {
-        verdict({.code = Code::kUnresolvable}, "PreFilter");  // it was not among those named
+        // Not among the nodes that a plugin named, or left out by one; the latter also where it was
+        // the promised node and was looked at on its own.
+        verdict({.code = Code::kUnresolvable}, "PreFilter");
       }
     }
     out_.end();
