@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "kube/kind.h"
+
 namespace berth::scheduler {
 namespace {
 
@@ -56,7 +58,9 @@ void StorageState::put(const kube::Object& object) {
 void StorageState::remove(const kube::Object& object) {
   ++epoch_;
   const kube::KindId kind = object.kind();
-  const std::string key = object.key().text();
+  // As put() names them, also where a cluster-scoped one states a namespace.
+  const std::string key =
+      kube::kind_of(kind).namespaced ? object.key().text() : std::string(object.name());
   if (kind == kube::kPersistentVolume) {
     if (const VolumePtr gone = volume(key)) log_users_of(gone.get(), nullptr);
     forget_volume(key);
