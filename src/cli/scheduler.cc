@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/case_folder.h"
 #include "cli/command.h"
 #include "cli/named_file.h"
 #include "cli/on_loop.h"
@@ -38,6 +39,8 @@ struct SchedulerOptions {
   bool skip_lookup = false;
   std::string tolerate_lookup_failure = "true";
   std::vector<std::string> always_allow_paths = {"/healthz", "/readyz", "/livez"};
+  std::int64_t verify_decisions = 0;
+  std::string mismatch_dir;
 };
 
 Result<std::optional<Duration>> duration_of(const std::string& flag, const std::string& text) {
@@ -135,6 +138,19 @@ Result<scheduler::ServedOptions> served_of(const SchedulerOptions& options) {
   return served;
 }
 
+Result<Ok> check_verifying(const SchedulerOptions& options) {
+  if (options.verify_decisions < 0)
+    return tl::unexpected(usage_error(
+        fmt::format("--verify-decisions {}: how many decisions to one that is checked, 1 or more; "
+                    "0: none is",
+                    options.verify_decisions)));
+  if (options.mismatch_dir.empty()) return Ok{};
+  if (options.verify_decisions == 0)
+    return tl::unexpected(
+        usage_error("--mismatch-dir: nothing is checked; give --verify-decisions as well"));
+  return CaseFolder(options.mismatch_dir).usable();
+}
+
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string("unknown");
@@ -156,6 +172,7 @@ Result<int> run_scheduler(const SchedulerOptions& options) {
   if (!config) return tl::unexpected(config.error());
   const Result<scheduler::ServedOptions> served = served_of(options);
   if (!served) return tl::unexpected(served.error());
+  if (Result<Ok> good = check_verifying(options); !good) return tl::unexpected(good.error());
   std::weak_ptr<RunningScheduler> now_running;  // touched on the loop only
   return run_on_loop(
       kExitOk,
@@ -176,6 +193,16 @@ Result<int> run_scheduler(const SchedulerOptions& options) {
         Random random = Random::from_entropy();
         scheduler::AppOptions app{.config = *config,
                                   .identity = client::unique_identity(host_name(), random)};
+        app.verify_decisions = static_cast<std::uint64_t>(options.verify_decisions);
+        if (!options.mismatch_dir.empty())
+          app.mismatch = [log, folder = CaseFolder(options.mismatch_dir)](
+                             const std::string& pod, const std::string& text) mutable {
+            const Result<std::string> path = folder.write(pod, text);
+            if (path)
+              log.warn("case written; berth explain --cases reads it", {{"file", *path}});
+            else
+              log.error("case could not be written", {{"error", path.error()}});
+          };
         running->app = std::make_unique<scheduler::App>(
             scope, *running->cluster->transport, running->metrics, log, random,
             scheduler::all_plugins(), std::move(app),
@@ -251,6 +278,13 @@ Command scheduler() {
               {"true", "false"}, "go on where that cannot be read")
       .flag("--authorization-always-allow-paths", &options->always_allow_paths,
             "paths that are open to all", "PATH")
+      .flag("--verify-decisions", &options->verify_decisions,
+            "make every so many-th cached decision again without caches, and use that one where "
+            "they differ; 1: stop there; 0: never",
+            "N")
+      .flag("--mismatch-dir", &options->mismatch_dir,
+            "write what such a decision was about into this folder, as a case for berth explain",
+            "DIR")
       .choice("--log-level", &options->log_level, {"debug", "info", "warn", "error"},
               "what is written to standard error")
       .choice("--log-format", &options->log_format, {"text", "json"}, "how it is written")

@@ -61,7 +61,8 @@ auto configured(ExtenderConfig extender = {}, bool ignorable = false) {
 class Extending : public testing::Test {
  protected:
   void begin(ExtenderConfig config = {}, bool ignorable = false) {
-    lab = std::make_unique<Lab>(configured(std::move(config), ignorable), helper.maker());
+    lab = std::make_unique<Lab>(configured(std::move(config), ignorable),
+                                [this](AppOptions& options) { options.extender = helper.maker(); });
     for (const char* name : {"n1", "n2", "n3"})
       lab->server.objects.set(
           kube::kNode, {"", name},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ using kube::ApiRequest;
 using kube::Object;
 
 Tester tester, tester2;
+std::string favourite;
 
 bool is_bind(const ApiRequest& request) { return request.subresource == "binding"; }
 
@@ -60,6 +62,19 @@ class TesterPlugin final : public Reserve, public Permit, public PreBind, public
   Tester& what_;
 };
 
+class Liar final : public Score {
+ public:
+  explicit Liar(const PluginContext& context) : Plugin(context) {}
+  Reach score_reach(const Shape&) const override { return Reach::kRow; }
+  Status score(const Cycle& cycle, const Rows& rows, const RowSet& of,
+               std::span<std::int64_t> raw) const override {
+    of.for_each([&](std::uint32_t row) {
+      raw[row] = cycle.cluster.node(rows.node[row]).name == favourite ? 100 : 0;
+    });
+    return {};
+  }
+};
+
 Registry registry() {
   static const std::vector<Registration> all = [] {
     std::vector<Registration> list(all_plugins().begin(), all_plugins().end());
@@ -70,6 +85,9 @@ Registry registry() {
                     }});
     list.push_back({{"Tester2", kAll, true, 0}, [](const PluginContext& context) {
                       return std::unique_ptr<Plugin>(new TesterPlugin(context, tester2));
+                    }});
+    list.push_back({{"Liar", points(Point::kScore), false, 0}, [](const PluginContext& context) {
+                      return std::unique_ptr<Plugin>(new Liar(context));
                     }});
     return list;
   }();
@@ -83,6 +101,17 @@ SchedulerConfig config(const std::function<void(SchedulerConfig&)>& configure) {
   made.leader_election.leader_elect = false;
   if (configure) configure(made);
   return made;
+}
+
+AppOptions options_of(SchedulerConfig config, const std::string& name,
+                      const std::function<void(AppOptions&)>& adjust) {
+  const char* const asked = std::getenv("BERTH_DECIDE");
+  const std::string_view mode = asked == nullptr ? "" : asked;
+  AppOptions options{.config = std::move(config), .identity = name, .verify_decisions = 1};
+  if (mode == "plain") options.mode = DecideMode::kPlain;
+  if (mode == "cold") options.mode = DecideMode::kCachedCold;
+  if (adjust) adjust(options);
+  return options;
 }
 
 }  // namespace
@@ -172,14 +201,14 @@ void Wire::deliver(ApiRequest request, Instant deadline, Done<ApiReply> done) {
 
 Replica::Replica(World& in, PodServer& server, const std::string& name,
                  const std::function<void(SchedulerConfig&)>& configure,
-                 decltype(AppOptions::extender) extender)
+                 const std::function<void(AppOptions&)>& adjust)
     : world(in),
       scope(in.loop(name), name),
       wire(scope, in.loop("api"), server),
-      app(std::make_unique<App>(
-          scope, wire, metrics, Logger(log, in.loop(name).clock(), LogLevel::kInfo), Random(7),
-          registry(), AppOptions{config(configure), name, 0, std::move(extender)},
-          [this](Error error) { failure = std::move(error); })) {
+      app(std::make_unique<App>(scope, wire, metrics,
+                                Logger(log, in.loop(name).clock(), LogLevel::kInfo), Random(7),
+                                registry(), options_of(config(configure), name, adjust),
+                                [this](Error error) { failure = std::move(error); })) {
   app->start();
 }
 
@@ -194,16 +223,17 @@ void Replica::close(Duration grace) {
 }
 
 Lab::Lab(const std::function<void(SchedulerConfig&)>& configure,
-         decltype(AppOptions::extender) extender, Seed seed, Order order)
+         const std::function<void(AppOptions&)>& adjust, Seed seed, Order order)
     : world(seed, order),
       server(world.loop("api"), Random(seed)),
-      replica(world, server, "scheduler", configure, std::move(extender)) {
+      replica(world, server, "scheduler", configure, adjust) {
   run();
 }
 
 Lab::~Lab() {
   tester = {};
   tester2 = {};
+  favourite.clear();
 }
 
 void Lab::node(const std::string& name, const std::string& cpu, const std::string& more_spec) {

@@ -68,12 +68,17 @@ struct Tester {
 };
 extern Tester tester, tester2;
 
-// One scheduler process.
+// A scorer, not enabled unless configured, that lies to those who cache: its answer is said to
+// depend on the row alone. `favourite` gets the points.
+extern std::string favourite;
+
+// One scheduler process. It decides from cached shapes, and each of its decisions is made again on
+// the plain path; BERTH_DECIDE=plain and BERTH_DECIDE=cold in the environment choose otherwise.
 class Replica {
  public:
   Replica(World&, PodServer&, const std::string& name,
           const std::function<void(SchedulerConfig&)>& configure = nullptr,
-          decltype(AppOptions::extender) extender = nullptr);
+          const std::function<void(AppOptions&)>& adjust = nullptr);
   ~Replica();
   void close(Duration grace = 5s);
 
@@ -90,7 +95,7 @@ class Replica {
 class Lab {
  public:
   explicit Lab(const std::function<void(SchedulerConfig&)>& configure = nullptr,
-               decltype(AppOptions::extender) extender = nullptr, Seed seed = 1,
+               const std::function<void(AppOptions&)>& adjust = nullptr, Seed seed = 1,
                Order order = Order::kFifo);
   ~Lab();
 

@@ -98,7 +98,7 @@ Decision Decider::decide(PodPtr pod, const DecideOptions& options) {
   Decision decision = begin(std::move(pod));
   if (!decision.status.ok()) return decision;
   const bool fast =
-      spec_.mode != DecideMode::kPlain && !options.reasons && !options.scores && served();
+      spec_.mode != DecideMode::kPlain && !options.reasons && !options.scores && served(options);
   if (!fast) return plainly(std::move(decision), options);
   const std::uint32_t start = start_.next;
   const std::uint32_t first = start % cluster_.size();
@@ -122,8 +122,8 @@ Decision Decider::plainly(Decision decision, const DecideOptions& options) {
 }
 
 // Whether caches can answer at all. They know every node, and nothing of extenders.
-bool Decider::served() {
-  if (spec_.extenders_filter || spec_.extenders_prioritize) {
+bool Decider::served(const DecideOptions& options) {
+  if ((spec_.extenders_filter || spec_.extenders_prioritize) && !options.extenders_silent) {
     fast_.fall_back("extenders");
     return false;
   }

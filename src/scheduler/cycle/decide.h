@@ -24,6 +24,7 @@ struct DecideOptions {
   bool scores = false;   // scores by plugin, also where only one node fits
   // The list of feasible nodes, also of a cached decision. The two above are plain decisions.
   bool feasible = false;
+  bool extenders_silent = false;  // no extender has a say about this pod
 };
 
 // What extenders add to the totals, in the order of Decision::feasible; empty where there are none.
@@ -55,7 +56,8 @@ struct DeciderSpec {
   // anew. On a difference the caches are dropped and the plain answer counts. 0: never. 1, which
   // is for tests: the process ends on a difference.
   std::uint64_t verify_every = 0;
-  std::function<void(std::string_view)> on_mismatch = nullptr;  // what differs
+  // What differs about that pod; the cluster is still as it was decided about.
+  std::function<void(const Pod&, std::string_view)> on_mismatch = nullptr;
   std::function<void(std::string_view)> on_fallback = nullptr;  // why the plain path was taken
   std::function<void()> on_build = nullptr;                     // a cache was made
 };
@@ -92,7 +94,7 @@ class Decider {
 
  private:
   class Path;
-  bool served();
+  bool served(const DecideOptions&);
   Decision plainly(Decision, const DecideOptions&);
   std::string difference(const Decision& cached, const Decision& plain) const;
   Decision verified(Decision cached, std::uint32_t start);

@@ -38,8 +38,8 @@ Decision Decider::verified(Decision cached, std::uint32_t start) {
   if (wrong.empty()) return cached;
   ++mismatches_;
   const std::string text = fmt::format("{}: {}", cached.attempt->pod->text(), wrong);
+  if (spec_.on_mismatch) spec_.on_mismatch(*cached.attempt->pod, wrong);
   BERTH_CHECK(spec_.verify_every != 1, text);
-  if (spec_.on_mismatch) spec_.on_mismatch(text);
   fast_.clear();
   return plain;
 }

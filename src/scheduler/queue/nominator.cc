@@ -32,7 +32,7 @@ void Nominator::add(const Pod& pod, const std::optional<std::string>& node) {
 
 void Nominator::record(const Pod& pod, const std::string& node) {
   node_of_[pod.uid] = node;
-  on_[node].push_back(bare(pod));
+  if (!node.empty()) on_[node].push_back(bare(pod));
   ++version_;
 }
 
@@ -49,9 +49,10 @@ void Nominator::update(const Pod& before, const Pod& after) {
 void Nominator::remove(const Pod& pod) {
   const auto of = node_of_.find(pod.uid);
   if (of == node_of_.end()) return;
-  const auto on = on_.find(of->second);
-  std::erase_if(on->second, [&](const PodPtr& other) { return other->uid == pod.uid; });
-  if (on->second.empty()) on_.erase(on);
+  if (const auto on = on_.find(of->second); on != on_.end()) {
+    std::erase_if(on->second, [&](const PodPtr& other) { return other->uid == pod.uid; });
+    if (on->second.empty()) on_.erase(on);
+  }
   node_of_.erase(of);
   ++version_;
 }

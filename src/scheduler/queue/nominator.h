@@ -38,7 +38,8 @@ class Nominator final : public NominatedPods {
   // With a node: that one, whatever the pod's status says. Without: what its status says, and
   // nothing where that is empty. An earlier nomination goes in either case. Nothing is recorded for
   // a pod that the informer no longer has or that has got its node.
-  // k8s 1.36: a node "" is recorded like any other.
+  // k8s 1.36: a node "" is recorded like any other; but no node is called so, and as every pod that
+  // fits nowhere gets it, neither nodes() nor on() nor empty() know of it.
   void add(const Pod&, const std::optional<std::string>& node);
   // Keeps a nomination that neither version of the pod mentions.
   void update(const Pod& before, const Pod& after);
@@ -49,7 +50,7 @@ class Nominator final : public NominatedPods {
   std::vector<PodPtr> on(std::string_view node) const override;
   std::vector<std::string> nodes() const override;
   const std::string* node_of(std::string_view uid) const;  // null: not nominated
-  bool empty() const override { return node_of_.empty(); }
+  bool empty() const override { return on_.empty(); }
   std::uint64_t version() const { return version_; }  // changes with every nomination
 
  private:

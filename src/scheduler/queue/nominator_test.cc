@@ -34,12 +34,15 @@ TEST_F(NominatorTest, AnExplicitNodePrevailsOverTheStatus) {
   EXPECT_THAT(on("n2"), ElementsAre("a"));
 }
 
-TEST_F(NominatorTest, ClearingRecordsThePodUnderNoNode) {
+TEST_F(NominatorTest, ClearingRecordsThatThePodHasNoNode) {
   const PodPtr a = pod("a").nominated("n1");
   add(a);
   queue->nominator().add(*a, "");
   EXPECT_THAT(on("n1"), IsEmpty());
-  EXPECT_THAT(on(""), ElementsAre("a"));
+  ASSERT_NE(queue->nominator().node_of(a->uid), nullptr);
+  EXPECT_EQ(*queue->nominator().node_of(a->uid), "");
+  EXPECT_TRUE(queue->nominator().empty());
+  EXPECT_THAT(queue->nominator().nodes(), IsEmpty());
 }
 
 TEST_F(NominatorTest, WithoutANodeAndAStatusTheNominationIsDropped) {

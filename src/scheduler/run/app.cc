@@ -3,14 +3,16 @@
 
 #include <algorithm>
 
+#include "scheduler/run/case_file.h"
 #include "scheduler/run/compare.h"
 
 namespace berth::scheduler {
 namespace {
 
-KeptDocuments wanted_by(const SchedulerConfig& config) {
+KeptDocuments wanted_by(const AppOptions& options) {
   KeptDocuments kept;
-  for (const ExtenderConfig& extender : config.extenders) {
+  kept.pods = kept.nodes = options.mismatch && options.verify_decisions != 0;
+  for (const ExtenderConfig& extender : options.config.extenders) {
     kept.pods = true;
     kept.nodes |= !extender.node_cache_capable;
   }
@@ -30,7 +32,7 @@ App::App(Scope& scope, client::Transport& transport, Metrics& metrics, Logger lo
       options_(std::move(options)),
       failed_(std::move(failed)),
       scheduler_metrics_(metrics, random_.fork("metrics")),
-      feeds_(scope_, transport_, random_.fork("feeds"), log_, wanted_by(options_.config)) {}
+      feeds_(scope_, transport_, random_.fork("feeds"), log_, wanted_by(options_)) {}
 
 App::~App() = default;
 
@@ -95,10 +97,17 @@ void App::lead(Scope& term) {
     if (!made) return failed_(made.error());
     extenders.push_back(extenders_.emplace_back(std::move(*made)).get());
   }
-  scheduler_ =
-      std::make_unique<Scheduler>(SchedulerParts{scheduling, *api_, *this, scheduler_metrics_, log_,
-                                                 random_.fork("scheduler"), std::move(extenders)},
-                                  options_.config, registry_);
+  SchedulerParts parts{.scope = scheduling,
+                       .api = *api_,
+                       .events = *this,
+                       .metrics = scheduler_metrics_,
+                       .log = log_,
+                       .random = random_.fork("scheduler"),
+                       .extenders = std::move(extenders),
+                       .mode = options_.mode,
+                       .verify_decisions = options_.verify_decisions};
+  if (options_.mismatch) parts.mismatch = [this](const Pod& pod) { tell_mismatch(pod); };
+  scheduler_ = std::make_unique<Scheduler>(std::move(parts), options_.config, registry_);
   scheduling.on_close([this] { scheduler_->stop([] {}); });
   if (feeds_.synced())
     schedule();
@@ -112,6 +121,11 @@ void App::schedule() {
                              {"pods", scheduler_->cluster().pod_count()}});
     scheduler_->start();
   });
+}
+
+void App::tell_mismatch(const Pod& pod) {
+  options_.mismatch(pod.text(), case_text("mismatch " + pod.text(), pod, scheduler_->cluster(),
+                                          scheduler_->nominated(), feeds_));
 }
 
 // Feeds lag behind a list, by a moment when all is well.

@@ -27,7 +27,13 @@ namespace berth::scheduler {
 struct AppOptions {
   SchedulerConfig config;
   std::string identity;  // unique; names the holder of the lease and the reporting instance
+  DecideMode mode = DecideMode::kCached;
+  // Every so many cached decisions one is made again on the plain path, whose answer counts. 0:
+  // never; 1, for tests: the process ends on a difference.
   std::uint64_t verify_decisions = 0;
+  // Gets the state in which the two differed, as a case (case_file.h). Where it is set, whole pods
+  // and nodes are kept in memory.
+  std::function<void(const std::string& pod, std::string case_text)> mismatch = nullptr;
   // How extenders are reached: over HTTP, unless the world is virtual.
   std::function<Result<std::unique_ptr<Extender>>(Scope&, const ExtenderConfig&)> extender =
       nullptr;
@@ -59,6 +65,7 @@ class App final : private EventSink {
  private:
   void lead(Scope& term);
   void schedule();  // once everything is known
+  void tell_mismatch(const Pod&);
   using Lines = std::vector<std::string>;
   void list_differences(Done<Lines>);
   void report(Result<Lines>, const std::function<void(const Lines&)>& found);

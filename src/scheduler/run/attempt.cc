@@ -60,9 +60,18 @@ void Scheduler::try_one(QueuedPodPtr queued) {
   placement->pod = pod;
   placement->sampled = parts_.metrics.sample();
   if (!parts_.extenders.empty() && ask_extenders(placement)) return;
-  Decision decision = profile->decider->decide(pod);
+  Decision decision = decide(*profile, pod);
   parts_.metrics.algorithm(now() - placement->start);
   conclude(placement, std::move(decision));
+}
+
+Decision Scheduler::decide(ProfileState& profile, const PodPtr& pod) {
+  Decision decision = profile.decider->decide(pod, {.extenders_silent = true});
+  const std::uint64_t hits = profile.decider->fast_path().stats().hits;
+  if (hits != profile.hits_told)
+    parts_.metrics.shape_hits.add(static_cast<double>(hits - profile.hits_told));
+  profile.hits_told = hits;
+  return decision;
 }
 
 bool Scheduler::still_wanted(const Placement& placement) const {

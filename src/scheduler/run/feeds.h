@@ -44,7 +44,7 @@ void apply_object(ClusterState&, const kube::Object& before, const kube::Object&
 inline constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
 struct KeptDocuments {
-  bool pods = false;   // an extender wants whole pods
+  bool pods = false;   // somebody wants whole pods
   bool nodes = false;  // and whole nodes
 };
 
@@ -63,6 +63,11 @@ class Feeds {
   // `caught_up` runs. The handler outlives the scope.
   void attach(FeedHandler&, Task caught_up);
   const std::vector<std::string>& unsynced() const { return missing_; }  // kinds, for /readyz
+  template <class F>
+  void for_each_other(F&& f) const {  // f(const kube::Object&): all that is neither pod nor node
+    for (const auto& informer : others_)
+      informer->for_each([&f](const kube::Key&, const kube::Object& object) { f(object); });
+  }
 
  private:
   template <class T>

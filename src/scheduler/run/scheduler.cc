@@ -25,12 +25,6 @@ Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Regist
   waiting_ = std::make_unique<WaitingPods>(parts_.scope, plugin_name);
   queue_metrics_ = std::make_unique<QueueMetrics>(parts_.metrics, parts_.log, plugin_name);
 
-  DeciderSpec spec;
-  spec.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score.value_or(100);
-  for (const Extender* extender : parts_.extenders) {
-    spec.extenders_filter |= extender->filters();
-    spec.extenders_prioritize |= extender->prioritizes();
-  }
   QueueSetup setup;
   for (const ProfileConfig& profile_config : config.profiles) {
     profiles_.push_back(std::unique_ptr<ProfileState>(
@@ -51,8 +45,29 @@ Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Regist
   if (!parts_.extenders.empty()) setup.extender = extenders();
   queue_ = std::make_unique<SchedulingQueue>(parts_.scope.executor().clock(), std::move(setup));
   for (const auto& profile : profiles_)
-    profile->decider = std::make_unique<Decider>(profile->profile, cluster_, reasons_,
-                                                 &queue_->nominator(), search_start_, spec);
+    profile->decider =
+        std::make_unique<Decider>(profile->profile, cluster_, reasons_, &queue_->nominator(),
+                                  search_start_, decider_spec(config));
+}
+
+DeciderSpec Scheduler::decider_spec(const SchedulerConfig& config) {
+  DeciderSpec spec;
+  spec.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score.value_or(100);
+  for (const Extender* extender : parts_.extenders) {
+    spec.extenders_filter |= extender->filters();
+    spec.extenders_prioritize |= extender->prioritizes();
+  }
+  spec.mode = parts_.mode;
+  spec.verify_every = parts_.verify_decisions;
+  spec.on_fallback = [this](std::string_view why) { parts_.metrics.shape_fallback(why); };
+  spec.on_build = [this] { parts_.metrics.shape_builds.add(); };
+  spec.on_mismatch = [this](const Pod& pod, std::string_view what) {
+    parts_.metrics.decision_mismatch.add();
+    parts_.log.error("a cached decision was wrong; the plain one counts",
+                     {{"pod", pod.text()}, {"cached", what}});
+    if (parts_.mismatch) parts_.mismatch(pod);
+  };
+  return spec;
 }
 
 Scheduler::~Scheduler() = default;

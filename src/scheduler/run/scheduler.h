@@ -52,6 +52,10 @@ struct SchedulerParts {
   Random random;
   // Of config.extenders, in calling order.
   std::vector<Extender*> extenders = {};
+  DecideMode mode = DecideMode::kCached;
+  std::uint64_t verify_decisions = 0;  // DeciderSpec::verify_every
+  // The two paths disagreed about a pod; nothing has changed since.
+  std::function<void(const Pod&)> mismatch = nullptr;
 };
 
 // Loop-confined to the scope's executor; outlives that scope.
@@ -67,6 +71,7 @@ class Scheduler final : public FeedHandler, private Services {
 
   const ClusterState& cluster() const { return cluster_; }
   const SchedulingQueue& queue() const { return *queue_; }
+  const NominatedPods& nominated() const override;
   std::size_t binding() const { return binding_.size(); }
   // How long ago a pod that is being bound was popped; nullopt: it is not being bound.
   std::optional<Duration> under_way(std::string_view uid) const;
@@ -102,10 +107,13 @@ class Scheduler final : public FeedHandler, private Services {
   };
   using PlacementPtr = std::shared_ptr<Placement>;
 
+  DeciderSpec decider_spec(const SchedulerConfig&);
+
   // attempt.cc
   void wake();
   void decide_some();
   void try_one(QueuedPodPtr);
+  Decision decide(ProfileState&, const PodPtr&);
   bool skip(const ProfileState&, const Pod&);
   PostFilterResult post_filter(ProfileState&, Cycle&, const Diagnosis&);
   void conclude(const PlacementPtr&, Decision);
@@ -160,7 +168,6 @@ class Scheduler final : public FeedHandler, private Services {
   client::Api& api() override { return parts_.api; }
   Logger& log() override { return parts_.log; }
   Random& random() override { return parts_.random; }
-  const NominatedPods& nominated() const override;
   WaitingPod* waiting(std::string_view uid) override { return waiting_->find(uid); }
   void for_each_waiting(Fn<void(WaitingPod&)> f) override { waiting_->for_each(std::move(f)); }
   bool cancel_pre_bind(std::string_view uid) override;

@@ -10,6 +10,7 @@ struct Scheduler::ProfileState {
   Profile profile;
   std::unique_ptr<Decider> decider;
   ProfileMetrics& metrics;
+  std::uint64_t hits_told = 0;  // of the decider's caches
 };
 
 // A pod that was refused after its node had been chosen: 0/1 nodes are available.

@@ -32,6 +32,8 @@ struct NewObject {
 struct SchedulerOptions {
   std::string config = "";  // further YAML at the top level of the KubeSchedulerConfiguration
   std::vector<std::string> flags = {};
+  // Every cached decision is made again without caches; a difference ends the process.
+  bool verify = true;
 };
 
 // Thread-compatible: one test thread uses it.
