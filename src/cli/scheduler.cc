@@ -39,6 +39,7 @@ struct SchedulerOptions {
   bool skip_lookup = false;
   std::string tolerate_lookup_failure = "true";
   std::vector<std::string> always_allow_paths = {"/healthz", "/readyz", "/livez"};
+  std::vector<std::string> feature_gates;
   std::int64_t verify_decisions = 0;
   std::string mismatch_dir;
 };
@@ -64,6 +65,7 @@ Result<scheduler::ConfigFlags> flags_of(const SchedulerOptions& options) {
     if (!parsed) return tl::unexpected(parsed.error());
     target = *parsed;
   }
+  flags.feature_gates = options.feature_gates;
   if (!options.resource_name.empty()) flags.resource_name = options.resource_name;
   if (!options.resource_namespace.empty()) flags.resource_namespace = options.resource_namespace;
   return flags;
@@ -278,6 +280,8 @@ Command scheduler() {
               {"true", "false"}, "go on where that cannot be read")
       .flag("--authorization-always-allow-paths", &options->always_allow_paths,
             "paths that are open to all", "PATH")
+      .flag("--feature-gates", &options->feature_gates,
+            "kube-scheduler's; SchedulerAsyncPreemption can be turned off", "NAME=true|false")
       .flag("--verify-decisions", &options->verify_decisions,
             "make every so many-th cached decision again without caches, and use that one where "
             "they differ; 1: stop there; 0: never",

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extenders that help, and extenders that hang, lie or vanish.
-#include <deque>
-
 #include <gmock/gmock.h>
 
-#include "lab.h"
+#include "helper.h"
 
 namespace berth::scheduler::stories {
 namespace {
@@ -13,74 +11,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// A pretended extender: `answer` gives the reply to "filter", "prioritize" and "bind"; nullopt
-// leaves the caller hanging, an empty text closes the connection.
-struct Helper {
-  std::function<std::optional<std::string>(const std::string& verb, const std::string& body)>
-      answer;
-  std::vector<std::string> calls;  // verbs
-  std::deque<Done<ExtenderReply>> hanging;
-
-  auto maker() {
-    return [this](Scope& scope, const ExtenderConfig& config) -> Result<std::unique_ptr<Extender>> {
-      return std::make_unique<Extender>(scope, config, std::make_unique<Way>(*this));
-    };
-  }
-  struct Way final : ExtenderTransport {
-    explicit Way(Helper& to) : helper(to) {}
-    void post(std::string target, std::string body, std::size_t, Instant,
-              Done<ExtenderReply> done) override {
-      const std::string verb = target.substr(target.rfind('/') + 1);
-      helper.calls.push_back(verb);
-      const auto text = helper.answer(verb, body);
-      if (!text)
-        helper.hanging.push_back(std::move(done));
-      else if (text->empty())
-        done(fail(Reason::kUnreachable, "connection reset"));
-      else
-        done(ExtenderReply{.body = *text});
-    }
-    Helper& helper;
-  };
-};
-
-// Cares for pods that ask for example.com/gpu.
-auto configured(ExtenderConfig extender = {}, bool ignorable = false) {
-  return [extender, ignorable](SchedulerConfig& config) mutable {
-    extender.url_prefix = "http://helper";
-    extender.node_cache_capable = true;
-    extender.ignorable = ignorable;
-    extender.weight = 1;
-    if (extender.filter_verb.empty() && extender.bind_verb.empty()) extender.filter_verb = "filter";
-    extender.managed_resources = {{"example.com/gpu", false}};
-    config.extenders = {extender};
-  };
-}
-
-class Extending : public testing::Test {
- protected:
-  void begin(ExtenderConfig config = {}, bool ignorable = false) {
-    lab = std::make_unique<Lab>(configured(std::move(config), ignorable),
-                                [this](AppOptions& options) { options.extender = helper.maker(); });
-    for (const char* name : {"n1", "n2", "n3"})
-      lab->server.objects.set(
-          kube::kNode, {"", name},
-          R"("spec":{},"status":{"allocatable":{"cpu":"8","memory":"32Gi","pods":"110","example.com/gpu":"4"}})");
-    lab->run();
-  }
-  void gpu_pod(const std::string& name) {
-    lab->server.objects.set(
-        kube::kPod, {"default", name},
-        R"("spec":{"schedulerName":"default-scheduler","containers":[{"name":"main","resources":{"requests":{"cpu":"1","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]},"status":{"phase":"Pending"})");
-  }
-  ~Extending() override {
-    helper.hanging.clear();
-    lab.reset();
-  }
-  Helper helper;
-  std::unique_ptr<Lab> lab;
-};
 
 TEST_F(Extending, KeepsNodesScoresThemAndIsAskedOnlyAboutItsPods) {
   helper.answer = [](const std::string& verb, const std::string&) {
@@ -201,6 +131,49 @@ TEST_F(Extending, ItsAnswerIsCheckedAgainstWhatHappenedMeanwhile) {
   helper.hanging.front()(ExtenderReply{.body = R"({"NodeNames":["n1","n2"]})"});
   lab->run();
   EXPECT_EQ(lab->node_of("gpu"), "n2");
+}
+
+// Whatever one extender does, whichever verb it was asked for.
+TEST_F(Extending, NothingThatOneDoesHoldsUpOtherPods) {
+  const std::optional<std::string> manners[] = {std::nullopt, "<html>", "[[[", "",
+                                                Helper::kEndless};
+  for (const std::string misbehaves : {"filter", "prioritize", "preempt", "bind"})
+    for (const auto& manner : manners) {
+      SCOPED_TRACE(misbehaves + " " + manner.value_or("(hangs)"));
+      helper.calls.clear();
+      helper.answer = [&](const std::string& verb,
+                          const std::string&) -> std::optional<std::string> {
+        if (verb == misbehaves) return manner;
+        if (verb == "filter") return R"({"NodeNames":["n1","n2","n3"]})";
+        return verb == "prioritize" ? "[]" : "{}";
+      };
+      begin({.filter_verb = "filter",
+             .preempt_verb = "preempt",
+             .prioritize_verb = "prioritize",
+             .bind_verb = "bind"});
+      if (misbehaves == "preempt")
+        for (int i = 0; i < 3; ++i)  // a plain pod in the way on each node
+          lab->pod(fmt::format("low-{}", i), "7", R"(,"priority":-1)");
+      lab->run(100ms);
+      if (misbehaves == "preempt")
+        lab->server.objects.set(
+            kube::kPod, {"default", "gpu"},
+            R"("spec":{"schedulerName":"default-scheduler","containers":[{"name":"main","resources":{"requests":{"cpu":"4","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]},"status":{"phase":"Pending"})");
+      else
+        gpu_pod("gpu");
+      lab->run(100ms);
+      EXPECT_THAT(helper.calls, Contains(misbehaves));
+      for (int i = 0; i < 3; ++i) lab->pod(fmt::format("plain-{}", i), "500m");
+      lab->run(100ms);
+      for (int i = 0; i < 3; ++i) EXPECT_NE(lab->node_of(fmt::format("plain-{}", i)), "");
+      lab->run(6s);  // the longest that a call may take
+      if (misbehaves != "prioritize") {
+        ASSERT_FALSE(lab->server.events_of("gpu").empty());
+        EXPECT_THAT(lab->server.events_of("gpu")[0], HasSubstr("FailedScheduling"));
+      }
+      helper.hanging.clear();
+      lab.reset();
+    }
 }
 
 }  // namespace

@@ -61,6 +61,11 @@ struct ProfileConfig {
   std::vector<std::pair<std::string, PluginArgs>> plugin_config;  // likewise
 };
 
+// Of kube-scheduler's feature gates, those that can be turned here.
+struct Features {
+  bool async_preemption = true;  // SchedulerAsyncPreemption: others are tried while victims leave
+};
+
 struct SchedulerConfig {
   // Read, checked and shown; Berth looks at all nodes on one thread.
   std::int32_t parallelism = 16;
@@ -78,6 +83,7 @@ struct SchedulerConfig {
   std::vector<ExtenderConfig> extenders;  // as configured; see calling_order()
   // Not part of the file: --pod-max-in-unschedulable-pods-duration.
   Duration pod_max_in_unschedulable_pods = 5min;
+  Features features;  // --feature-gates, likewise
 
   // What was accepted but is likely a mistake: "f.yaml:7: …: there is no plugin …". For the log.
   std::vector<std::string> warnings;

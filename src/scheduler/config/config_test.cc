@@ -173,6 +173,25 @@ TEST(ConfigFlags, OfLeaderElectionCountWithAFile) {
   EXPECT_THAT(config.warnings, IsEmpty());
 }
 
+TEST(ConfigFlags, FeatureGatesTurnWhatCanBeTurnedAndTheOthersMustStand) {
+  const auto apply_gates = [](const std::string& gates, SchedulerConfig& config) {
+    const Result<Ok> applied = apply({.feature_gates = {gates}}, true, config);
+    return applied ? "" : applied.error().message;
+  };
+  SchedulerConfig config;
+  EXPECT_TRUE(config.features.async_preemption);
+  EXPECT_EQ(apply_gates("PodLevelResources=true,SchedulerAsyncPreemption=false", config), "");
+  EXPECT_FALSE(config.features.async_preemption);
+  EXPECT_EQ(apply_gates("SchedulerAsyncPreemption=true", config), "");
+  EXPECT_TRUE(config.features.async_preemption);
+  EXPECT_THAT(apply_gates("SchedulerAsyncPreemption", config),
+              HasSubstr("SchedulerAsyncPreemption=true or SchedulerAsyncPreemption=false"));
+  EXPECT_THAT(apply_gates("GangScheduling=true", config), HasSubstr("off and cannot be turned"));
+  EXPECT_THAT(apply_gates("SchedulerAsyncPremption=true", config),
+              HasSubstr("maybe you meant SchedulerAsyncPreemption"));
+  EXPECT_THAT(apply_gates("Xyzzy=true", config), HasSubstr("leave it out"));
+}
+
 TEST(ConfigFlags, ThatAreDeprecatedCountOnlyWithoutAFile) {
   const ConfigFlags flags{.profiling = false, .kubeconfig = "/k", .kube_api_qps = 7};
   SchedulerConfig alone = default_config(kTestRegistry);

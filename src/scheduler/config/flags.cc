@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/config/flags.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "scheduler/config/parts.h"
 
 namespace berth::scheduler {
@@ -22,6 +25,64 @@ std::string flag_of(std::string_view field) {
   return "--leader-elect-resource-namespace";
 }
 
+// What can be turned, and what stands as Berth has it.
+struct Gate {
+  std::string_view name;
+  bool here;                        // as it is where nobody says anything
+  bool Features::*turns = nullptr;  // absent: it stands
+};
+constexpr Gate kGates[] = {
+    {"SchedulerAsyncPreemption", true, &Features::async_preemption},
+    {"SchedulerAsyncAPICalls", false},
+    {"SchedulerPopFromBackoffQ", true},
+    {"SchedulerQueueingHints", true},
+    {"NominatedNodeNameForExpectation", true},
+    {"NodeDeclaredFeatures", true},
+    {"PodLevelResources", true},
+    {"InPlacePodVerticalScaling", true},
+    {"SidecarContainers", true},
+    {"MatchLabelKeysInPodTopologySpread", true},
+    {"GenericWorkload", false},
+    {"GangScheduling", false},
+    {"TopologyAwareWorkloadScheduling", false},
+    {"WorkloadAwarePreemption", false},
+};
+
+Result<Ok> set_gate(std::string_view item, Features& features) {
+  const std::size_t equals = item.find('=');
+  const std::string_view name = item.substr(0, equals);
+  const std::string_view value = equals == item.npos ? "" : item.substr(equals + 1);
+  if (value != "true" && value != "false")
+    return invalid(fmt::format("--feature-gates {}: a gate is set like {}=true or {}=false", item,
+                               name, name));
+  std::vector<std::string_view> names;
+  for (const Gate& gate : kGates) {
+    names.push_back(gate.name);
+    if (gate.name != name) continue;
+    if (gate.turns != nullptr)
+      features.*gate.turns = value == "true";
+    else if (gate.here != (value == "true"))
+      return invalid(
+          fmt::format("--feature-gates {}: in Berth this gate is {} and cannot be turned", item,
+                      gate.here ? "on" : "off"));
+    return Ok{};
+  }
+  const std::string_view meant = nearest(name, names);
+  return invalid(
+      fmt::format("--feature-gates {}: no gate of that name changes anything here{}", item,
+                  meant.empty() ? "; leave it out" : fmt::format("; maybe you meant {}", meant)));
+}
+
+Result<Ok> set_gates(std::string_view list, Features& features) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (comma > 0)
+      if (Result<Ok> set = set_gate(list.substr(0, comma), features); !set) return set;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<Ok> apply(const ConfigFlags& flags, bool from_file, SchedulerConfig& config) {
@@ -34,6 +95,9 @@ Result<Ok> apply(const ConfigFlags& flags, bool from_file, SchedulerConfig& conf
   set(flags.resource_name, election.resource_name);
   set(flags.resource_namespace, election.resource_namespace);
   set(flags.pod_max_in_unschedulable_pods, config.pod_max_in_unschedulable_pods);
+
+  for (const std::string& gates : flags.feature_gates)
+    if (Result<Ok> set = set_gates(gates, config.features); !set) return set;
 
   const auto deprecated = [&](const auto& flag, auto& value, std::string_view name,
                               std::string_view field) {

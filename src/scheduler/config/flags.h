@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "scheduler/config/config.h"
@@ -20,6 +21,9 @@ struct ConfigFlags {
   std::optional<std::string> resource_lock = {}, resource_name = {}, resource_namespace = {};
   // --pod-max-in-unschedulable-pods-duration: likewise.
   std::optional<Duration> pod_max_in_unschedulable_pods = {};
+
+  // --feature-gates, "Name=true,Other=false": likewise.
+  std::vector<std::string> feature_gates = {};
 
   // Deprecated: count only without --config.
   std::optional<bool> profiling = {}, contention_profiling = {};

@@ -55,7 +55,8 @@ Status Judgement::preempt(PluginId plugin, WallTime now) {
   found.refused = not_eligible(question);
   if (found.refused) return Status::unschedulable("preemption: " + *found.refused);
   PreemptionAnswer answer = find_candidates(question);
-  if (answer.candidates.empty()) return Status::unschedulable("preemption: " + answer.refusal);
+  if (answer.candidates.empty())
+    return {answer.status.code, {"preemption: " + answer.status.message()}};
   found.candidates = std::move(answer.candidates);
   found.best = best_candidates(found.candidates, now);
   return {};

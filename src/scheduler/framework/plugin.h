@@ -182,7 +182,10 @@ struct PostFilterResult {
 struct Diagnosis;  // diagnosis.h
 class PostFilter : public virtual Plugin {
  public:
+  // kWait: the answer takes time, and post_filter_later is called to get it.
   virtual PostFilterResult post_filter(Cycle&, const Diagnosis&) = 0;
+  // Meanwhile the cluster may change: rows of the diagnosis are those of the attempt.
+  virtual void post_filter_later(Cycle&, const Diagnosis&, Done<PostFilterResult>) {}
 };
 
 class Reserve : public virtual Plugin {

@@ -9,13 +9,14 @@
 #include "base/executor.h"
 #include "base/fn.h"
 #include "base/random.h"
+#include "base/scope.h"
 #include "scheduler/cache/pod.h"
 #include "scheduler/framework/nominated_pods.h"
 #include "scheduler/framework/plugin_set.h"
+#include "scheduler/framework/preemption_candidate.h"
 
 namespace berth {
 class Logger;
-class Scope;
 namespace client {
 class Api;
 }
@@ -59,6 +60,15 @@ class Services {
                              std::string_view name) const = 0;  // as last seen; null: gone or bound
   virtual void clear_nomination(const Pod&) = 0;                // in memory and in its status
   virtual PodPtr placed_pod(std::string_view /*uid*/) const { return nullptr; }  // null: on no node
+  // Some extender has a say about whom this pod preempts.
+  virtual bool extenders_preempt(const Pod&) const { return false; }
+  // The candidates that such extenders leave of these, perhaps with other victims.
+  virtual void ask_to_preempt(const PodPtr& /*preemptor*/, std::vector<PreemptionCandidate>,
+                              Done<std::vector<PreemptionCandidate>>) {}
+  // Victims are evicted while other pods are tried; false: nobody is tried before they were told.
+  virtual bool preempts_asynchronously() const { return true; }
+  // No other pod is tried until the attempt of this one, which is under way, has ended.
+  virtual void pause_for(const Pod&) {}
   // For the metrics: PostFilter was asked, so many victims were chosen, they were told to go.
   virtual void preemption_attempted() {}
   virtual void preempted(std::size_t /*victims*/) {}

@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "scheduler/cache/budget_state.h"
 
 namespace berth::scheduler {
@@ -140,6 +142,7 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
   }
   PreemptionAnswer answer;
   std::vector<PreemptionCandidate> violating;
+  std::vector<std::string> errors;  // each once
   ReasonTable reasons;
   Diagnosis refused;
   refused.nodes = cluster.size();
@@ -149,6 +152,9 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint32_t row = rows[(offset + i) % rows.size()];
     Dry dry = dry_run(q, cluster.table().node[row]);
+    if (dry.status.code == Code::kError &&
+        std::find(errors.begin(), errors.end(), dry.status.message()) == errors.end())
+      errors.push_back(dry.status.message());
     if (!dry.status.ok())
       refused.by_row[row] = reasons.id(dry.status.plugin, dry.status.code, dry.status.reasons);
     else if (dry.candidate.budget_violations > 0)
@@ -160,7 +166,12 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
       break;
   }
   std::move(violating.begin(), violating.end(), std::back_inserter(answer.candidates));
-  if (answer.candidates.empty()) answer.refusal = fit_error_text(refused, "");
+  if (!answer.candidates.empty()) return answer;
+  if (errors.empty())
+    answer.status = Status::unschedulable(fit_error_text(refused, ""));
+  else
+    answer.status = Status::error(
+        errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", ")));
   return answer;
 }
 

@@ -11,16 +11,10 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "scheduler/framework/diagnosis.h"
+#include "scheduler/framework/preemption_candidate.h"
 #include "scheduler/framework/profile.h"
 
 namespace berth::scheduler {
-
-// A node that the pod fits on once these are gone.
-struct PreemptionCandidate {
-  std::string node;
-  std::vector<PodPtr> victims;  // the most important first
-  std::int64_t budget_violations = 0;
-};
 
 struct PreemptionQuestion {
   const Profile& profile;
@@ -39,7 +33,8 @@ std::optional<std::string> not_eligible(const PreemptionQuestion&);
 
 struct PreemptionAnswer {
   std::vector<PreemptionCandidate> candidates;  // first those that violate no budget
-  std::string refusal;                          // where there are none: why, node by node
+  Status status = {};                           // where there are none: why, node by node, or what
+                                                // went wrong
 };
 PreemptionAnswer find_candidates(const PreemptionQuestion&);
 

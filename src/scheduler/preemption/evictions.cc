@@ -16,27 +16,54 @@ constexpr Duration kCallLimit = 60s;
 
 }  // namespace
 
-void Evictions::start(const PodPtr& preemptor, const PreemptionCandidate& candidate) {
+Evictions::RunPtr Evictions::run_of(const PodPtr& preemptor, const PreemptionCandidate& candidate) {
   auto run = std::make_shared<Run>();
   run->preemptor = preemptor;
   run->node = candidate.node;
-  run->started = services_.scope().executor().clock().now();
   for (const PodPtr& victim : candidate.victims)
     if (!victim->deleting) run->victims.push_back(victim);  // the others are on their way out
+  return run;
+}
+
+// Pods of lower priority that were promised this node may not fit any more.
+void Evictions::clear_lesser_nominations(const Run& run) {
+  for (const PodPtr& other : services_.nominated().on(run.node))
+    if (other->priority() < run.preemptor->priority()) services_.clear_nomination(*other);
+}
+
+void Evictions::start(const PodPtr& preemptor, const PreemptionCandidate& candidate) {
+  const RunPtr run = run_of(preemptor, candidate);
   if (run->victims.empty()) return;
+  run->started = services_.scope().executor().clock().now();
   services_.preempted(candidate.victims.size());
   running_[preemptor->uid] = run;
-
-  // Pods of lower priority that were promised this node may not fit any more.
-  for (const PodPtr& other : services_.nominated().on(candidate.node))
-    if (other->priority() < preemptor->priority()) services_.clear_nomination(*other);
-
+  clear_lesser_nominations(*run);
   run->pending = run->victims.size() - 1;
   if (run->pending == 0) {
-    one_done(run, true);
+    one_done(run, Ok{});
     return;
   }
   for (std::size_t i = 0; i + 1 < run->victims.size(); ++i) evict(run, run->victims[i]);
+}
+
+void Evictions::run(const PodPtr& preemptor, const PreemptionCandidate& candidate,
+                    Fn<void(Result<Ok>)> done) {
+  const RunPtr run = run_of(preemptor, candidate);
+  services_.preempted(candidate.victims.size());
+  run->awaited = true;
+  run->done = std::move(done);
+  run->pending = run->victims.size();
+  if (run->victims.empty()) services_.scope().post([this, run] { settle(run, Ok{}); });
+  for (const PodPtr& victim : run->victims) evict(run, victim);
+}
+
+// For who waits; once.
+void Evictions::settle(const RunPtr& run, Result<Ok> result) {
+  if (!run->done) return;
+  if (result) clear_lesser_nominations(*run);
+  Fn<void(Result<Ok>)> done = std::move(run->done);
+  run->done = nullptr;
+  done(std::move(result));
 }
 
 bool Evictions::holds(const Pod& preemptor) const {
@@ -56,10 +83,10 @@ bool Evictions::evict_in_memory(const Pod& victim) {
   return services_.cancel_pre_bind(victim.uid);
 }
 
-void Evictions::evict(const std::shared_ptr<Run>& run, const PodPtr& victim) {
+void Evictions::evict(const RunPtr& run, const PodPtr& victim) {
   if (evict_in_memory(*victim)) {
     told(run, victim, true);
-    services_.scope().post([this, run] { one_done(run, true); });
+    services_.scope().post([this, run] { one_done(run, Ok{}); });
     return;
   }
   json::Writer out;
@@ -78,16 +105,15 @@ void Evictions::evict(const std::shared_ptr<Run>& run, const PodPtr& victim) {
           kCallLimit,
           [this, run, victim](Result<kube::Object> result) {
             if (result) return erase(run, victim);
-            const bool gone = result.error().reason == Reason::kNotFound;
-            if (!gone)
-              services_.log().warn("victim could not be told of its eviction",
-                                   {{"victim", victim->text()}, {"error", result.error()}});
-            one_done(run, gone);
+            if (result.error().reason == Reason::kNotFound) return one_done(run, Ok{});
+            services_.log().warn("victim could not be told of its eviction",
+                                 {{"victim", victim->text()}, {"error", result.error()}});
+            one_done(run, tl::unexpected(std::move(result.error())));
           }),
       "status");
 }
 
-void Evictions::erase(const std::shared_ptr<Run>& run, const PodPtr& victim) {
+void Evictions::erase(const RunPtr& run, const PodPtr& victim) {
   kube::Options only;
   only.precondition_uid = victim->uid;  // a namesake that came since must live
   services_.api().erase(
@@ -98,23 +124,27 @@ void Evictions::erase(const std::shared_ptr<Run>& run, const PodPtr& victim) {
             const bool gone = !result && (result.error().reason == Reason::kNotFound ||
                                           result.error().reason == Reason::kConflict);
             if (result) told(run, victim, false);
-            if (!result && !gone)
-              services_.log().warn("victim could not be evicted",
-                                   {{"victim", victim->text()}, {"error", result.error()}});
-            one_done(run, result || gone);
+            if (result || gone) return one_done(run, Ok{});
+            services_.log().warn("victim could not be evicted",
+                                 {{"victim", victim->text()}, {"error", result.error()}});
+            one_done(run, std::move(result));
           }),
       only);
 }
 
-void Evictions::told(const std::shared_ptr<Run>& run, const PodPtr& victim, bool in_memory) {
+void Evictions::told(const RunPtr& run, const PodPtr& victim, bool in_memory) {
   services_.event(*victim, false, "Preempted", "Preempting",
                   fmt::format("Preempted by pod {} on node {}{}", run->preemptor->uid, run->node,
                               in_memory ? " (in kube-scheduler memory)." : ""),
                   run->preemptor.get());
 }
 
-void Evictions::one_done(const std::shared_ptr<Run>& run, bool ok) {
-  run->failed = run->failed || !ok;
+void Evictions::one_done(const RunPtr& run, Result<Ok> result) {
+  if (run->awaited) {
+    if (!result || --run->pending == 0) settle(run, std::move(result));
+    return;
+  }
+  run->failed = run->failed || !result;
   if (run->pending > 0 && --run->pending > 0) return;
   if (run->last || run->failed) {
     finish(run);
@@ -125,7 +155,7 @@ void Evictions::one_done(const std::shared_ptr<Run>& run, bool ok) {
   evict(run, run->victims.back());
 }
 
-void Evictions::finish(const std::shared_ptr<Run>& run) {
+void Evictions::finish(const RunPtr& run) {
   if (const auto found = running_.find(run->preemptor->uid);
       found != running_.end() && found->second == run)
     running_.erase(found);

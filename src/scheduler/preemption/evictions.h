@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evicts the victims of a preemption while other pods are tried: all but the last at once, the last
-// when those are gone, so that the preemptor is not tried again before its room is really free.
+// Evicts the victims of a preemption. Either while other pods are tried: all but the last at once,
+// the last when those are gone, so that the preemptor is not tried again before its room is really
+// free. Or all at once, and the caller waits.
 #pragma once
 
 #include <map>
@@ -22,6 +23,8 @@ class Evictions {
   Evictions(Services& services, PluginId plugin) : services_(services), plugin_(plugin) {}
 
   void start(const PodPtr& preemptor, const PreemptionCandidate&);
+  // `done`: all were told to go, or the first that could not be. Never inline.
+  void run(const PodPtr& preemptor, const PreemptionCandidate&, Fn<void(Result<Ok>)> done);
   // The preemptor should not be tried now: victims of it are still to be evicted.
   bool holds(const Pod& preemptor) const;
 
@@ -32,18 +35,24 @@ class Evictions {
     std::vector<PodPtr> victims;
     std::size_t pending = 0;
     bool failed = false, last = false;
-    Instant started;
+    bool awaited = false;
+    Instant started = {};
+    Fn<void(Result<Ok>)> done = nullptr;  // of who waits
   };
-  void evict(const std::shared_ptr<Run>&, const PodPtr& victim);
-  void erase(const std::shared_ptr<Run>&, const PodPtr& victim);
-  void told(const std::shared_ptr<Run>&, const PodPtr& victim, bool in_memory);
-  void one_done(const std::shared_ptr<Run>&, bool ok);
-  void finish(const std::shared_ptr<Run>&);
+  using RunPtr = std::shared_ptr<Run>;
+  static RunPtr run_of(const PodPtr& preemptor, const PreemptionCandidate&);
+  void clear_lesser_nominations(const Run&);
+  void settle(const RunPtr&, Result<Ok>);
+  void evict(const RunPtr&, const PodPtr& victim);
+  void erase(const RunPtr&, const PodPtr& victim);
+  void told(const RunPtr&, const PodPtr& victim, bool in_memory);
+  void one_done(const RunPtr&, Result<Ok>);
+  void finish(const RunPtr&);
   bool evict_in_memory(const Pod& victim);
 
   Services& services_;
   PluginId plugin_;
-  std::map<std::string, std::shared_ptr<Run>, std::less<>> running_;  // by the preemptor's uid
+  std::map<std::string, RunPtr, std::less<>> running_;  // by the preemptor's uid
 };
 
 }  // namespace berth::scheduler

@@ -14,7 +14,7 @@ constexpr Duration kSlice = 200us;
 }  // namespace
 
 void Scheduler::wake() {
-  if (!running_ || deciding_) return;
+  if (!running_ || deciding_ || !paused_for_.empty()) return;
   deciding_ = true;
   parts_.scope.post([this] { decide_some(); });
 }
@@ -22,7 +22,7 @@ void Scheduler::wake() {
 void Scheduler::decide_some() {
   deciding_ = false;
   const Instant until = now() + kSlice;
-  for (int i = 0; i < kAtOnce && running_; ++i) {
+  for (int i = 0; i < kAtOnce && running_ && paused_for_.empty(); ++i) {
     QueuedPodPtr next = queue_->pop();
     if (!next) return;  // on_ready tells when there is more
     try_one(std::move(next));
@@ -83,48 +83,12 @@ bool Scheduler::still_wanted(const Placement& placement) const {
 
 void Scheduler::conclude(const PlacementPtr& placement, Decision decision) {
   if (!decision.status.ok()) {
-    refused(placement, decision);
+    refused(placement, std::move(decision));
     return;
   }
   placement->attempt = std::move(decision.attempt);
   placement->node = std::move(decision.node);
   place(placement);
-}
-
-// Nothing fits, or something went wrong on the way.
-void Scheduler::refused(const PlacementPtr& placement, Decision& decision) {
-  if (!decision.status.rejected() || cluster_.size() == 0) {
-    handle_failure(*placement, decision.status, nullptr, decision.status.message(), std::string());
-    return;
-  }
-  ProfileState& profile = *placement->profile;
-  Nomination nominate = std::string();
-  std::string message;
-  if (!profile.profile.post_filters().empty()) {
-    placement->stage_start = now();
-    PostFilterResult result = post_filter(profile, decision.attempt->cycle, decision.diagnosis);
-    stage_ended(*placement, Stage::kPostFilter, result.status.code);
-    nominate = std::move(result.nominate);
-    message = result.status.message();
-  }
-  handle_failure(*placement, decision.status, &decision.diagnosis,
-                 fit_error_text(decision.diagnosis, message), nominate);
-}
-
-PostFilterResult Scheduler::post_filter(ProfileState& profile, Cycle& cycle,
-                                        const Diagnosis& diagnosis) {
-  PostFilterResult all{Status{Code::kUnschedulable}};
-  for (PostFilter* plugin : profile.profile.post_filters()) {
-    PostFilterResult one = plugin->post_filter(cycle, diagnosis);
-    one.status.plugin = plugin->id();
-    if (one.status.ok() || one.status.code == Code::kUnresolvable) return one;
-    if (!one.status.rejected()) return {Status{Code::kError, {one.status.message()}, plugin->id()}};
-    if (one.nominate) all.nominate = one.nominate;
-    all.status.reasons.insert(all.status.reasons.end(), one.status.reasons.begin(),
-                              one.status.reasons.end());
-    all.status.plugin = plugin->id();
-  }
-  return all;
 }
 
 void Scheduler::place(const PlacementPtr& placement) {

@@ -16,7 +16,10 @@ Diagnosis one_node_diagnosis(const Status& status, ReasonTable& reasons) {
 }
 
 Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Registry registry)
-    : parts_(std::move(parts)), clock_(parts_.scope.executor().clock()), registry_(registry) {
+    : parts_(std::move(parts)),
+      clock_(parts_.scope.executor().clock()),
+      registry_(registry),
+      features_(config.features) {
   const auto plugin_name = [this](PluginId id) {
     if (id == extenders()) return std::string_view("Extender");
     return id == PluginId::kNone ? std::string_view()

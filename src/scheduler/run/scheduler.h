@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,15 +116,29 @@ class Scheduler final : public FeedHandler, private Services {
   void try_one(QueuedPodPtr);
   Decision decide(ProfileState&, const PodPtr&);
   bool skip(const ProfileState&, const Pod&);
-  PostFilterResult post_filter(ProfileState&, Cycle&, const Diagnosis&);
   void conclude(const PlacementPtr&, Decision);
   bool still_wanted(const Placement&) const;  // after a while in which anything may have happened
-  void refused(const PlacementPtr&, Decision&);
   void place(const PlacementPtr&);
   Status reserve(Placement&);
   Status permit(Placement&);
   bool give_up(Placement&);  // unreserve and forget; false: its place is not ours to free
   ProfileState* profile_of(const Pod&);
+
+  // refusing.cc
+  struct Refusal;
+  using RefusalPtr = std::shared_ptr<Refusal>;
+  void refused(const PlacementPtr&, Decision);
+  void post_filter(const RefusalPtr&);
+  bool answered(Refusal&, const PostFilter&, PostFilterResult, Instant since);
+  void post_filtered(const RefusalPtr&);
+  void refusal_ended(const RefusalPtr&);
+  void resume(const Pod&);  // its attempt ended; others need not wait for it any more
+
+  // preempting.cc
+  struct Preempting;
+  using PreemptingPtr = std::shared_ptr<Preempting>;
+  void ask_next_to_preempt(const PreemptingPtr&);
+  Result<Ok> take_victims(Preempting&, const Extender&, const VictimsByNode&);
 
   // extending.cc
   struct Asking;
@@ -177,6 +192,11 @@ class Scheduler final : public FeedHandler, private Services {
   PodPtr pending_pod(std::string_view ns, std::string_view name) const override;
   void clear_nomination(const Pod&) override;
   PodPtr placed_pod(std::string_view uid) const override { return cluster_.pod(uid); }
+  bool extenders_preempt(const Pod&) const override;
+  void ask_to_preempt(const PodPtr& preemptor, std::vector<PreemptionCandidate>,
+                      Done<std::vector<PreemptionCandidate>>) override;
+  bool preempts_asynchronously() const override { return features_.async_preemption; }
+  void pause_for(const Pod& pod) override { paused_for_.insert(pod.uid); }
   void preemption_attempted() override { parts_.metrics.preemption_attempts.add(); }
   void preempted(std::size_t victims) override { parts_.metrics.preempted(victims); }
   void evictions_ended(bool ok, Duration took) override { parts_.metrics.evicted(ok, took); }
@@ -193,6 +213,7 @@ class Scheduler final : public FeedHandler, private Services {
   SchedulerParts parts_;
   const Clock& clock_;  // also after the scope is gone
   Registry registry_;
+  const Features features_;
   ClusterState cluster_;
   ReasonTable reasons_;
   StringMap<PodPtr> pending_;  // unassigned pods, by "ns/name"
@@ -202,6 +223,7 @@ class Scheduler final : public FeedHandler, private Services {
   std::vector<std::unique_ptr<ProfileState>> profiles_;
   StringMap<PlacementPtr> binding_;  // by uid: assumed, not yet bound or given up
   SearchStart search_start_;
+  std::set<std::string, std::less<>> paused_for_;  // uids of pods that others wait for
   Task stopped_;
   bool running_ = false, deciding_ = false;
 };

@@ -8,6 +8,12 @@
 namespace berth::scheduler {
 namespace {
 
+using Candidates = std::vector<PreemptionCandidate>;
+
+PostFilterResult failed(const std::string& message) {
+  return {Status::error("preemption: " + message)};
+}
+
 class DefaultPreemption final : public PostFilter, public PreEnqueue {
  public:
   explicit DefaultPreemption(const PluginContext& context)
@@ -18,6 +24,7 @@ class DefaultPreemption final : public PostFilter, public PreEnqueue {
 
   // k8s 1.36: deletions wake the pod through the plugins that refused it, never through this one.
   std::optional<std::vector<EventInterest>> events() const override {
+    if (!asynchronous()) return std::vector<EventInterest>{};
     return std::vector<EventInterest>{
         {{EventResource::kPod, action::kDelete},
          [](const Pod&, const Change&, const ClusterState&) { return Hint::kSkip; }}};
@@ -30,30 +37,98 @@ class DefaultPreemption final : public PostFilter, public PreEnqueue {
   }
 
   PostFilterResult post_filter(Cycle& cycle, const Diagnosis& diagnosis) override {
-    PreemptionQuestion question{profile_, cycle, diagnosis};
-    question.args = args_;
-    PodPtr fresh;
-    if (services_ != nullptr) {
-      services_->preemption_attempted();
-      fresh = services_->pending_pod(cycle.pod.ns, cycle.pod.name);
-      if (!fresh) return {Status::error("pod \"" + cycle.pod.name + "\" not found")};
-      question.preemptor = fresh.get();
-      question.nominated = &services_->nominated();
-      question.now = services_->scope().executor().clock().wall();
-      question.random = &services_->random();
-    }
-    if (const std::optional<std::string> why = not_eligible(question))
-      return {Status::unschedulable("preemption: " + *why)};
-    const PreemptionAnswer answer = find_candidates(question);
-    if (answer.candidates.empty())
-      return {Status::unschedulable("preemption: " + answer.refusal), std::string()};
-    const PreemptionCandidate& best =
-        answer.candidates[best_candidates(answer.candidates, question.now).front()];
-    if (evictions_) evictions_->start(fresh, best);
+    if (!asynchronous() || (services_ != nullptr && services_->extenders_preempt(cycle.pod)))
+      return {Status{Code::kWait}};
+    Search search = look(cycle, diagnosis);
+    if (search.candidates.empty()) return std::move(search.nothing);
+    const PreemptionCandidate& best = best_of(search.candidates);
+    if (evictions_) evictions_->start(search.preemptor, best);
     return {Status{}, best.node};
   }
 
+  void post_filter_later(Cycle& cycle, const Diagnosis& diagnosis,
+                         Done<PostFilterResult> done) override {
+    Search search = look(cycle, diagnosis);
+    if (search.candidates.empty()) return done(std::move(search.nothing));
+    if (!services_->extenders_preempt(cycle.pod))
+      return preempt(search.preemptor, search.candidates, std::move(done));
+    services_->ask_to_preempt(
+        search.preemptor, std::move(search.candidates),
+        services_->scope().done<Candidates>(
+            kNoLimit, [this, preemptor = search.preemptor,
+                       done = std::move(done)](Result<Candidates> left) mutable {
+              if (!left) return done(failed(left.error().message));
+              const PodPtr now = services_->pending_pod(preemptor->ns, preemptor->name);
+              if (!now || now->uid != preemptor->uid || now->deleting)
+                return done(failed("the pod is gone"));  // nobody is to be evicted for it
+              preempt(preemptor, *left, std::move(done));
+            }));
+  }
+
  private:
+  struct Search {
+    PodPtr preemptor = nullptr;
+    Candidates candidates = {};
+    PostFilterResult nothing = {Status{}};  // the answer where there is no candidate
+  };
+
+  bool asynchronous() const { return services_ == nullptr || services_->preempts_asynchronously(); }
+
+  Search look(Cycle& cycle, const Diagnosis& diagnosis) {
+    PreemptionQuestion question{profile_, cycle, diagnosis};
+    question.args = args_;
+    Search search;
+    if (services_ != nullptr) {
+      services_->preemption_attempted();
+      search.preemptor = services_->pending_pod(cycle.pod.ns, cycle.pod.name);
+      if (!search.preemptor) {
+        search.nothing = failed("pod \"" + cycle.pod.name + "\" not found");
+        return search;
+      }
+      question.preemptor = search.preemptor.get();
+      question.nominated = &services_->nominated();
+      question.now = now();
+      question.random = &services_->random();
+    }
+    if (const std::optional<std::string> why = not_eligible(question)) {
+      search.nothing = {Status::unschedulable("preemption: " + *why)};
+      return search;
+    }
+    PreemptionAnswer answer = find_candidates(question);
+    search.candidates = std::move(answer.candidates);
+    if (!search.candidates.empty()) return search;
+    search.nothing = {Status{answer.status.code, {"preemption: " + answer.status.message()}}};
+    if (answer.status.rejected()) search.nothing.nominate = "";
+    return search;
+  }
+
+  WallTime now() const {
+    return services_ == nullptr ? WallTime{} : services_->scope().executor().clock().wall();
+  }
+  const PreemptionCandidate& best_of(const Candidates& candidates) const {
+    return candidates[best_candidates(candidates, now()).front()];
+  }
+
+  void preempt(const PodPtr& preemptor, const Candidates& candidates, Done<PostFilterResult> done) {
+    if (candidates.empty()) {
+      done(PostFilterResult{Status::unschedulable("preemption: no candidate node for preemption")});
+      return;
+    }
+    const PreemptionCandidate& best = best_of(candidates);
+    if (asynchronous()) {
+      evictions_->start(preemptor, best);
+      return done(PostFilterResult{Status{}, best.node});
+    }
+    services_->pause_for(*preemptor);
+    evictions_->run(preemptor, best,
+                    [node = best.node, done = std::move(done)](Result<Ok> evicted) mutable {
+                      if (evicted)
+                        done(PostFilterResult{Status{}, std::move(node)});
+                      else
+                        done(failed(evicted.error().message));
+                    });
+  }
+
   const Profile& profile_;
   Services* services_;
   DefaultPreemptionArgs args_;
