@@ -474,6 +474,18 @@ std::size_t Object::bytes() const {
   return size;
 }
 
+std::size_t Object::bytes_beyond(const Object& other) const {
+  std::size_t size = bytes();
+  if (!other.valid()) return size;
+  const auto shared = [&size](const Segment* ours, const Segment* theirs) {
+    if (ours != nullptr && ours == theirs) size -= sizeof(Segment) + ours->size;
+  };
+  shared(doc_->metadata, other.doc_->metadata);
+  shared(doc_->body, other.doc_->body);
+  shared(doc_->status, other.doc_->status);
+  return size;
+}
+
 Object Object::without_managed_fields() const {
   if (!metadata()["managedFields"]) return *this;
   Result<Doc*> doc = doc_of_metadata(doc_->kind, doc_->metadata->view(), false);

@@ -91,6 +91,7 @@ class Object {
       const;  // the whole document as a gather list, no allocation; unused parts are empty
   std::string json() const;   // the same, joined
   std::size_t bytes() const;  // memory this handle keeps alive, shared segments counted whole
+  std::size_t bytes_beyond(const Object& other) const;  // without the segments `other` has too
 
   Object without_managed_fields() const;  // shares body and status
 

@@ -72,6 +72,16 @@ TEST(Object, ManagedFieldsCanBeLeftOutWhereverTheyStand) {
   EXPECT_EQ(only.without_managed_fields().metadata().raw(), "{}");
 }
 
+TEST(Object, TellsWhatAnotherVersionDoesNotKeepAliveAnyway) {
+  const Object first = parsed(
+      kPod, R"({"metadata":{"name":"a"},"spec":{"nodeName":"n1"},"status":{"phase":"Running"}})");
+  const Object next = *first.next(7, {.status = R"({"phase":"Failed"})"});
+  EXPECT_EQ(first.bytes_beyond(Object()), first.bytes());
+  EXPECT_LT(first.bytes_beyond(next), first.bytes());
+  const Object apart = parsed(kPod, first.json());
+  EXPECT_EQ(first.bytes_beyond(apart), first.bytes());
+}
+
 TEST(Object, TheLastOfEqualMembersCounts) {
   const Object o = parsed(
       kPod,

@@ -67,7 +67,9 @@ Error error_from_status(int http_code, std::string_view body,
 std::string status_json(const Error& error, const StatusDetails& about) {
   json::Writer w;
   w.object().member("kind").string("Status").member("apiVersion").string("v1");
-  w.member("metadata").object().end();
+  w.member("metadata").object();
+  if (!about.continue_token.empty()) w.member("continue").string(about.continue_token);
+  w.end();
   w.member("status").string("Failure").member("message").string(error.message);
   if (!name_of(error.reason).empty()) w.member("reason").string(name_of(error.reason));
   const bool any = !about.name.empty() || !about.group.empty() || !about.kind.empty() ||

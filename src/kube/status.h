@@ -21,6 +21,7 @@ Error error_from_status(json::Slice status);
 // What the object was that a Status speaks of; empty members are left out.
 struct StatusDetails {
   std::string name = {}, group = {}, kind = {}, uid = {};
+  std::string continue_token = {};  // how to go on with a list that expired; in metadata
 };
 std::string status_json(const Error&, const StatusDetails& = {});
 

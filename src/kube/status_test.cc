@@ -122,5 +122,12 @@ TEST(WatchEvent, BadLinesAreRefused) {
   }
 }
 
+TEST(Status, OfAnExpiredListTellsHowToGoOn) {
+  const std::string text =
+      status_json({.reason = Reason::kExpired, .message = "too old"}, {.continue_token = "abc"});
+  EXPECT_EQ(json::Slice(text)["metadata"]["continue"].text(), "abc");
+  EXPECT_EQ(json::Slice(text)["code"].integer(), 410);
+}
+
 }  // namespace
 }  // namespace berth::kube
