@@ -106,6 +106,9 @@ class Informer final : private FeedSink {
     else
       waiting_.push_back(std::move(then));
   }
+  // Runs whenever seen() may have grown: after events, bookmarks and snapshots. One listener; set
+  // it before start().
+  void on_advanced(Task listener) { advanced_ = std::move(listener); }
   void start() {
     BERTH_CHECK(!started_, "an informer starts once");
     started_ = true;
@@ -127,6 +130,13 @@ class Informer final : private FeedSink {
     std::vector<const T*> out;
     out.reserve(entries_.size());
     for (const auto& [key, entry] : entries_) out.push_back(&entry.value);
+    return out;
+  }
+  std::vector<const T*> list(std::string_view ns) const {  // of one namespace
+    std::vector<const T*> out;
+    for (auto at = entries_.lower_bound(KeyLess::View{ns, {}});
+         at != entries_.end() && at->first.ns == ns; ++at)
+      out.push_back(&at->second.value);
     return out;
   }
   std::vector<const T*> by_index(std::string_view index, std::string_view value) const {
@@ -225,6 +235,9 @@ class Informer final : private FeedSink {
     }
     for (Task& task : std::exchange(waiting_, {})) scope_.post(std::move(task));
   }
+  void advanced() override {
+    if (advanced_ && !stopped_) advanced_();
+  }
 
   void add(const kube::Object& object) {
     Entry entry{.value = compile_(object), .revision = object.revision(), .round = round_};
@@ -281,6 +294,7 @@ class Informer final : private FeedSink {
   std::vector<Index> indexes_;
   std::vector<std::unique_ptr<Listener>> handlers_;
   std::vector<Task> waiting_;
+  Task advanced_;
   std::uint32_t round_ = 0;
   bool started_ = false, stopped_ = false;
 };

@@ -54,6 +54,7 @@ void Feed::perform(const ListWatch::Effects& effects) {
     sink_.commit();
     synced_ = true;
     if (snapshots_++ > 0) count(stats_.relists, relists_);
+    sink_.advanced();
   }
   if (scope_.closing()) return;
   if (effects.drop) stop();
@@ -181,6 +182,7 @@ void Feed::on_event(const kube::WatchEvent& event) {
                                                     : sink_.put(std::move(object), floor, false);
     if (!fresh) count(stats_.stale, stale_);
   }
+  if (watching && !effects.ignored) sink_.advanced();
   perform(effects);
 }
 

@@ -50,6 +50,7 @@ class FeedSink {
   virtual bool put(kube::Object, kube::Revision floor, bool rewound) = 0;
   virtual bool erase(kube::Object) = 0;
   virtual void commit() = 0;  // the snapshot is complete: what it did not hold is gone
+  virtual void advanced() {}  // seen() may have grown
 };
 
 // Loop-confined to its scope's executor. `scope`, `transport` and `sink` outlive it.

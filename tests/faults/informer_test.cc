@@ -227,6 +227,37 @@ TEST_F(InformerTest, SeenIsTheRevisionUpToWhichTheCacheIsComplete) {
 }
 
 // 6
+TEST_F(InformerTest, TellsWheneverItHasSeenMoreWithEventsBookmarksAndSnapshots) {
+  std::vector<kube::Revision> seen;
+  start().on_advanced([&] { seen.push_back(informer->seen()); });
+  world.run_for(1s);
+  EXPECT_THAT(std::exchange(seen, {}), ElementsAre(server.revision()));
+  server.set(kPod, pod("a"), on_node("n1"));
+  world.run_for(1s);
+  EXPECT_THAT(std::exchange(seen, {}), ElementsAre(server.revision()));
+  server.set(kube::kNode, {"", "n1"}, "");  // only a bookmark tells of it
+  world.run_for(1s);
+  EXPECT_THAT(seen, IsEmpty());
+  world.run_for(1min);
+  EXPECT_THAT(std::exchange(seen, {}), ElementsAre(server.revision()));
+  server.set(kube::kNode, {"", "n2"}, "");
+  server.compact();
+  server.cut_watches();
+  world.run_for(1min);
+  EXPECT_EQ(seen.back(), server.revision()) << "by a new snapshot";
+}
+
+TEST_F(InformerTest, ListsOneNamespace) {
+  for (const char* ns : {"a", "b", "bb"})
+    for (const char* name : {"x", "y"}) server.set(kPod, {ns, name}, "");
+  start();
+  world.run_for(1s);
+  std::vector<std::string> found;
+  for (const Object* object : informer->list("b")) found.push_back(object->key().text());
+  EXPECT_THAT(found, ElementsAre("b/x", "b/y"));
+  EXPECT_THAT(informer->list("c"), IsEmpty());
+}
+
 TEST_F(InformerTest, WhileTheServerIsAwayThereIsOneTimerAndNoWork) {
   server.set(kPod, pod("a"), on_node("n1"));
   start();
