@@ -10,6 +10,7 @@
 #include "json/patch.h"
 #include "json/slice.h"
 #include "json/writer.h"
+#include "kube_rules.h"
 
 namespace berth::faults {
 
@@ -304,9 +305,15 @@ Result<ApiReply> FakeServer::create(const ApiRequest& request) {
   Key key{request.ns, body["metadata"]["name"].text()};
   if (objects_[request.kind].count(key) > 0)
     return refuse(Reason::kAlreadyExists, key.text() + " already exists");
+  std::string document = *request.body.bytes;
+  if (rules_) {
+    auto created = as_created(request, home_.clock().wall());
+    if (!created) return tl::unexpected(created.error());
+    document = std::move(*created);
+  }
   ApiReply reply;
   reply.code = 201;
-  reply.body = store(request.kind, key, *request.body.bytes, fmt::format("uid-{}", ++uids_));
+  reply.body = store(request.kind, key, document, fmt::format("uid-{}", ++uids_));
   return reply;
 }
 
@@ -315,6 +322,7 @@ Result<ApiReply> FakeServer::update(const ApiRequest& request) {
   const auto found = objects_[request.kind].find(key);
   if (found == objects_[request.kind].end())
     return refuse(Reason::kNotFound, key.text() + " not found");
+  if (rules_) return keep(request, found->second, *request.body.bytes);
   const json::Slice body{std::string_view(*request.body.bytes)};
   const std::string wanted = body["metadata"]["resourceVersion"].text();
   if (!wanted.empty() && wanted != std::to_string(found->second.revision()))
@@ -329,6 +337,11 @@ Result<ApiReply> FakeServer::patch(const ApiRequest& request) {
   const auto found = objects_[request.kind].find(key);
   if (found == objects_[request.kind].end())
     return refuse(Reason::kNotFound, key.text() + " not found");
+  if (rules_) {
+    auto patched = as_patched(request, found->second);
+    if (!patched) return tl::unexpected(patched.error());
+    return keep(request, found->second, std::move(*patched));
+  }
   auto merged = json::merge_patch(found->second.json(), *request.body.bytes);
   if (!merged) return tl::unexpected(merged.error());
   ApiReply reply;
@@ -338,9 +351,32 @@ Result<ApiReply> FakeServer::patch(const ApiRequest& request) {
 
 Result<ApiReply> FakeServer::erase(const ApiRequest& request) {
   const Key key{request.ns, request.name};
+  const auto found = objects_[request.kind].find(key);
+  if (found != objects_[request.kind].end() && rules_) {
+    auto deletion = as_deleted(request, found->second, home_.clock().wall());
+    if (!deletion) return tl::unexpected(deletion.error());
+    if (deletion->json) {
+      ApiReply reply;
+      reply.body = deletion->changed
+                       ? store(request.kind, key, *deletion->json, std::string(found->second.uid()))
+                       : found->second;
+      return reply;
+    }
+  }
   if (!remove(request.kind, key)) return refuse(Reason::kNotFound, key.text() + " not found");
   ApiReply reply;
   reply.body = std::string();
+  return reply;
+}
+
+Result<ApiReply> FakeServer::keep(const ApiRequest& request, const Object& old, std::string next) {
+  auto update = as_updated(request, old, std::move(next));
+  if (!update) return tl::unexpected(update.error());
+  const Key key = old.key();
+  ApiReply reply;
+  reply.body =
+      update->changed ? store(request.kind, key, update->json, std::string(old.uid())) : old;
+  if (update->gone) erase_key(request.kind, key);
   return reply;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small API server for tests: objects in maps with one global revision, watch history that can be
 // compacted, conflicts, paging, WatchList, bookmarks, timeouts; it can be away, and be restored to
-// an older state. It knows nothing about what the objects mean.
+// an older state. It knows nothing about what the objects mean, unless it is told to follow the
+// rules that hold for all of them (kube_rules.h).
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,7 @@ class FakeServer final : public kube::ApiHandler {
 
   void compact();  // forgets all history; continue tokens expire
   void knows_watch_list(bool yes) { watch_list_ = yes; }
+  void follow_rules(bool yes) { rules_ = yes; }
   void refuse_writes(std::optional<Reason> reason) { refusal_ = reason; }
   struct Backup {
     std::map<kube::KindId, Objects> objects;
@@ -65,6 +67,7 @@ class FakeServer final : public kube::ApiHandler {
   Result<kube::ApiReply> update(const kube::ApiRequest&);
   Result<kube::ApiReply> patch(const kube::ApiRequest&);
   Result<kube::ApiReply> erase(const kube::ApiRequest&);
+  Result<kube::ApiReply> keep(const kube::ApiRequest&, const kube::Object& old, std::string next);
   kube::Object store(kube::KindId, const kube::Key&, const std::string& json, std::string uid);
   void erase_key(kube::KindId, const kube::Key&);
   void changed(Change);
@@ -76,7 +79,7 @@ class FakeServer final : public kube::ApiHandler {
   kube::Revision revision_ = 100, floor_ = 100;
   std::uint64_t uids_ = 0;
   std::optional<Reason> refusal_;
-  bool watch_list_ = true, ticking_ = false;
+  bool watch_list_ = true, ticking_ = false, rules_ = false;
   std::map<kube::KindId, Objects> objects_;
   std::deque<Change> history_;
   std::map<std::string, std::vector<kube::Object>> snapshots_;  // what is left, by continue token
