@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/runner.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "runtime/hold.h"
+
+namespace berth::runtime {
+
+Runner::Runner(Scope& parent, const Controller& controller, Caches& caches,
+               client::Transport& transport, Metrics& metrics, Logger log, Random random,
+               RunnerOptions options)
+    : controller_(controller),
+      spec_(controller.spec()),
+      scope_(parent.child(spec_.name())),
+      caches_(caches),
+      log_(log.with({{"controller", spec_.name()}})),
+      options_(std::move(options)),
+      api_(scope_, transport, random.fork("api"), options_.limiter, options_.retry),
+      events_(scope_, api_, random.fork("events"),
+              {.controller = spec_.name(), .instance = options_.instance, .metrics = &metrics}),
+      queue_(
+          scope_, random.fork("queue"), metrics, spec_.name(), [this] { pump(); }, options_.delays),
+      late_(metrics
+                .counters("berth_controller_late_caches_total",
+                          "Times that a cache did not show a controller's write within 10 s.",
+                          {"controller"})
+                .with({spec_.name()})),
+      failures_(metrics
+                    .counters("berth_controller_failed_plans_total",
+                              "Plans that were not performed to their end.", {"controller"})
+                    .with({spec_.name()})) {}
+
+void Runner::attach() {
+  for (const WatchSpec& watch : spec_.watched()) {
+    if (!watch.mapping) continue;
+    caches_.informer(watch.kind)
+        .add_handler({.added =
+                          [this, &watch](const Object& now) {
+                            changed(watch, {nullptr, &now});
+                          },
+                      .updated =
+                          [this, &watch](const Object& before, const Object& now) {
+                            changed(watch, {&before, &now});
+                          },
+                      .deleted =
+                          [this, &watch](const Object& last) {
+                            changed(watch, {&last, nullptr});
+                          }});
+  }
+}
+
+void Runner::start() {
+  started_ = true;
+  pump();
+}
+
+void Runner::changed(const WatchSpec& watch, const Change& change) {
+  std::vector<Key> wake;
+  const View view(caches_);
+  watch.mapping(view, change, wake);
+  for (const Key& key : wake) queue_.add(key, spec_.priority(view, key));
+}
+
+// One key a task: others have their turn in between.
+void Runner::pump() {
+  if (!started_ || scope_.closing() || in_flight_ >= spec_.in_flight()) return;
+  const std::optional<Key> key = queue_.take();
+  if (!key) return;
+  run(*key);
+  if (queue_.size() > 0) scope_.post([this] { pump(); });
+}
+
+void Runner::run(const Key& key) {
+  const auto memory = memories_.find(key);
+  const WallTime now = scope_.executor().clock().wall();
+  Plan plan = controller_.reconcile(
+      View(caches_, memory == memories_.end() ? nullptr : &memory->second), key, now);
+  if (memory != memories_.end()) memory->second.answers.clear();
+  if (!plan.why().empty()) log_.debug("reconciled", {{"key", key.text()}, {"reason", plan.why()}});
+  for (const Action& action : plan.actions())
+    BERTH_CHECK(spec_.allows(action),
+                fmt::format("{} does not declare: {}", spec_.name(), text_of(action)));
+  const std::optional<WallTime> again = plan.again();
+  ++in_flight_;
+  if (plan.empty()) return ended(key, again, {});
+  perform({scope_, api_, events_, caches_, options_.ask}, std::move(plan),
+          [this, key, again](Performed performed) { ended(key, again, std::move(performed)); });
+}
+
+void Runner::ended(const Key& key, std::optional<WallTime> again, Performed performed) {
+  if (scope_.closing()) return;
+  --in_flight_;
+  queue_.resting(key);
+  const bool failed = performed.failed.has_value();
+  if (failed) {
+    failures_.add();
+    log_.info(performed.outdated ? "someone was faster" : "write failed",
+              {{"key", key.text()},
+               {"action", text_of(performed.failed->action)},
+               {"error", performed.failed->error}});
+  }
+  if (failed || !performed.answers.empty()) {
+    Memory& memory = memories_[key];
+    memory.failed = std::move(performed.failed);
+    for (auto& [question, answer] : performed.answers)
+      memory.answers.insert_or_assign(question, std::move(answer));
+    if (!memory.answers.empty()) queue_.add(key);
+  } else {
+    memories_.erase(key);
+  }
+  if (!failed) queue_.succeeded(key);
+  const bool outdated = performed.outdated;
+  if (performed.waits.empty()) {
+    release(key, again, failed, outdated);
+  } else {
+    hold(scope_, caches_, api_, std::move(performed.waits), late_,
+         [this, key, again, failed, outdated] { release(key, again, failed, outdated); });
+  }
+  pump();
+}
+
+void Runner::release(const Key& key, std::optional<WallTime> again, bool failed, bool outdated) {
+  if (failed)
+    queue_.retry(key, outdated);
+  else if (again)
+    queue_.again_in(key, *again - scope_.executor().clock().wall());
+  queue_.finish(key);
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/spec.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "json/writer.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr std::string_view kVerbOrder[] = {"get", "list", "watch", "create", "patch", "delete"};
+
+void wake_owners(const Object& object, KindId kind, bool controller_only, std::vector<Key>& wake) {
+  const kube::Kind& wanted = kube::kind_of(kind);
+  for (const kube::OwnerRef& owner : object.owners()) {
+    if (controller_only && !owner.controller) continue;
+    // As client-go's controllers do, any version of the group will do.
+    const std::string group = owner.api_version.find('/') == std::string::npos
+                                  ? ""
+                                  : owner.api_version.substr(0, owner.api_version.find('/'));
+    if (owner.kind != wanted.kind || group != wanted.group) continue;
+    wake.push_back({wanted.namespaced ? std::string(object.ns()) : "", owner.name});
+  }
+}
+
+}  // namespace
+
+Mapping each_state(StateMapping one) {
+  return [one = std::move(one)](const View& view, const Change& change, std::vector<Key>& wake) {
+    if (change.before != nullptr) one(view, *change.before, wake);
+    if (change.after != nullptr) one(view, *change.after, wake);
+  };
+}
+
+Mapping self() {
+  return [](const View&, const Change& change, std::vector<Key>& wake) {
+    wake.push_back((change.after != nullptr ? change.after : change.before)->key());
+  };
+}
+
+Mapping same_name() { return self(); }
+
+Mapping owner_of(KindId kind) {
+  return each_state([kind](const View&, const Object& object, std::vector<Key>& wake) {
+    wake_owners(object, kind, true, wake);
+  });
+}
+
+Mapping any_owner_of(KindId kind) {
+  return each_state([kind](const View&, const Object& object, std::vector<Key>& wake) {
+    wake_owners(object, kind, false, wake);
+  });
+}
+
+Mapping by_index(KindId of, std::string index) {
+  return [of, index = std::move(index)](const View& view, const Change& change,
+                                        std::vector<Key>& wake) {
+    const Object& object = change.after != nullptr ? *change.after : *change.before;
+    for (const Object* filed : view.by_index(of, index, object.key().text()))
+      wake.push_back(filed->key());
+  };
+}
+
+std::vector<std::string> controller_uid(const Object& object) {
+  const auto owner = object.controller();
+  if (!owner) return {};
+  return {owner->uid};
+}
+
+Spec& Spec::reconciles(KindId kind, Mapping mapping) {
+  kind_ = kind;
+  return watches(kind, std::move(mapping));
+}
+
+Spec& Spec::watches(KindId kind, Mapping mapping) {
+  watches_.push_back({kind, std::move(mapping)});
+  return *this;
+}
+
+Spec& Spec::reads(KindId kind, client::Keep keep) {
+  watches_.push_back({kind, nullptr, keep});
+  return *this;
+}
+
+Spec& Spec::index(KindId kind, std::string_view name, IndexBy by) {
+  indexes_.push_back({kind, std::string(name), by});
+  return *this;
+}
+
+Spec& Spec::creates(KindId kind) {
+  calls_.push_back({"create", kind});
+  return *this;
+}
+Spec& Spec::patches(KindId kind) { return patches_part(kind, ""); }
+Spec& Spec::patches_status(KindId kind) { return patches_part(kind, "status"); }
+Spec& Spec::patches_part(KindId kind, std::string subresource) {
+  calls_.push_back({"patch", kind, std::move(subresource)});
+  return *this;
+}
+Spec& Spec::erases(KindId kind) {
+  calls_.push_back({"delete", kind});
+  return *this;
+}
+Spec& Spec::evicts() {
+  calls_.push_back({"create", kube::kPod, "eviction"});
+  return *this;
+}
+Spec& Spec::tells() {
+  creates(kube::kEvent);
+  return patches(kube::kEvent);
+}
+Spec& Spec::asks(KindId kind) {
+  calls_.push_back({"get", kind});
+  calls_.push_back({"list", kind});
+  return *this;
+}
+Spec& Spec::prefers(std::function<int(const View&, const Key&)> priority) {
+  prefers_ = std::move(priority);
+  return *this;
+}
+Spec& Spec::keys_in_flight(unsigned most) {
+  BERTH_CHECK(most > 0, "a controller with no key in flight does nothing");
+  in_flight_ = most;
+  return *this;
+}
+
+bool Spec::allows(const Action& action) const {
+  const auto declared = [this](std::string_view verb, KindId kind, std::string_view part) {
+    return std::any_of(calls_.begin(), calls_.end(), [&](const CallSpec& call) {
+      return call.verb == verb && call.kind == kind && call.subresource == part;
+    });
+  };
+  if (const auto* create = std::get_if<CreateAction>(&action))
+    return declared("create", create->target.kind, "");
+  if (const auto* patch = std::get_if<PatchAction>(&action))
+    return declared("patch", patch->target.kind, patch->subresource);
+  if (const auto* erase = std::get_if<EraseAction>(&action))
+    return declared("delete", erase->target.kind, "");
+  if (std::holds_alternative<EvictAction>(action))
+    return declared("create", kube::kPod, "eviction");
+  if (std::holds_alternative<EventAction>(action)) return declared("create", kube::kEvent, "");
+  const auto* read = std::get_if<kube::ApiRequest>(&std::get<AskAction>(action).question);
+  return read == nullptr || declared("get", read->kind, "") ||
+         std::any_of(watches_.begin(), watches_.end(),
+                     [&](const WatchSpec& watch) { return watch.kind == read->kind; });
+}
+
+std::string rules_json(const std::vector<Spec>& specs) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> verbs;  // group, resource
+  const auto grant = [&](KindId id, const std::string& part, const char* verb) {
+    const kube::Kind& kind = kube::kind_of(id);
+    verbs[{kind.group, part.empty() ? kind.plural : kind.plural + "/" + part}].insert(verb);
+  };
+  for (const Spec& spec : specs) {
+    for (const WatchSpec& watch : spec.watched())
+      for (const char* verb : {"get", "list", "watch"}) grant(watch.kind, "", verb);
+    for (const CallSpec& call : spec.calls()) {
+      grant(call.kind, call.subresource, call.verb.c_str());
+      if (call.kind != kube::kEvent) grant(call.kind, "", "get");  // an answer that was lost
+    }
+  }
+  json::Writer w;
+  w.array();
+  for (const auto& [what, allowed] : verbs) {
+    w.object().member("apiGroups").array().string(what.first).end();
+    w.member("resources").array().string(what.second).end();
+    w.member("verbs").array();
+    for (const std::string_view verb : kVerbOrder)
+      if (allowed.count(std::string(verb)) > 0) w.string(verb);
+    w.end().end();
+  }
+  w.end();
+  return w.take();
+}
+
+}  // namespace berth::runtime

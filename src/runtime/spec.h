@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a controller declares: the keys it reconciles, which changes wake which keys, and what it
+// writes. The rights it needs are the sum of that, and nobody states them again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/informer.h"
+#include "kube/object.h"
+#include "runtime/view.h"
+
+namespace berth::runtime {
+
+// One of the two is null when the object appeared or went.
+struct Change {
+  const Object* before = nullptr;
+  const Object* after = nullptr;
+};
+
+// Adds the keys that a change wakes. Pure.
+using Mapping = std::function<void(const View&, const Change&, std::vector<Key>& wake)>;
+// The same from one state: asked of both, so that an object that changes hands wakes the old and
+// the new one.
+using StateMapping = std::function<void(const View&, const Object&, std::vector<Key>& wake)>;
+
+Mapping each_state(StateMapping);
+Mapping self();
+Mapping same_name();           // of another kind, in the same namespace
+Mapping owner_of(KindId);      // the controlling owner, where it is of that kind
+Mapping any_owner_of(KindId);  // every owner of that kind
+// Every object of the kind that its index files under the changed object's key ("ns/name").
+Mapping by_index(KindId of, std::string index);
+
+// A plain function, so that two controllers can be seen to mean the same by an index's name.
+using IndexBy = std::vector<std::string> (*)(const Object&);
+// The index "controller": the uid of the controlling owner.
+inline constexpr std::string_view kByController = "controller";
+std::vector<std::string> controller_uid(const Object&);
+
+struct WatchSpec {
+  KindId kind{};
+  Mapping mapping = nullptr;  // null: read, but wakes nobody
+  client::Keep keep = client::Keep::kDocument;
+};
+struct IndexSpec {
+  KindId kind{};
+  std::string name;
+  IndexBy by = nullptr;
+};
+struct CallSpec {
+  std::string verb;  // "create", "patch", "delete"; "get" and "list" of what is asked
+  KindId kind{};
+  std::string subresource = {};
+};
+
+// A value, made by chaining.
+class Spec {
+ public:
+  explicit Spec(std::string name) : name_(std::move(name)) {}
+
+  Spec& reconciles(KindId, Mapping = self());
+  Spec& watches(KindId, Mapping);
+  Spec& reads(KindId, client::Keep = client::Keep::kDocument);
+  Spec& index(KindId, std::string_view name, IndexBy);
+  Spec& index_by_controller(KindId kind) { return index(kind, kByController, &controller_uid); }
+
+  Spec& creates(KindId);
+  Spec& patches(KindId);
+  Spec& patches_status(KindId);
+  Spec& patches_part(KindId, std::string subresource);
+  Spec& erases(KindId);
+  Spec& evicts();
+  Spec& tells();       // events
+  Spec& asks(KindId);  // reads past the caches
+  // Whose turn it is among queued keys: the higher first, then first come, first served.
+  Spec& prefers(std::function<int(const View&, const Key&)>);
+  Spec& keys_in_flight(unsigned);
+
+  const std::string& name() const { return name_; }
+  KindId kind() const { return kind_; }
+  const std::vector<WatchSpec>& watched() const { return watches_; }
+  const std::vector<IndexSpec>& indexes() const { return indexes_; }
+  const std::vector<CallSpec>& calls() const { return calls_; }
+  bool allows(const Action&) const;  // was it declared?
+  int priority(const View& view, const Key& key) const {
+    return prefers_ ? prefers_(view, key) : 0;
+  }
+  unsigned in_flight() const { return in_flight_; }
+
+ private:
+  std::string name_;
+  KindId kind_{};
+  std::vector<WatchSpec> watches_;
+  std::vector<IndexSpec> indexes_;
+  std::vector<CallSpec> calls_;
+  std::function<int(const View&, const Key&)> prefers_;
+  unsigned in_flight_ = 16;
+};
+
+// The rights that a set of controllers needs, as the "rules" of a ClusterRole.
+std::string rules_json(const std::vector<Spec>&);
+
+}  // namespace berth::runtime

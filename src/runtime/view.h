@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a controller sees when it decides: caches, and what became of its own last run.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "kube/object.h"
+#include "runtime/plan.h"
+
+namespace berth::runtime {
+
+// Objects by key, namespace and index. Pointers are valid until the caches change: for the length
+// of a reconcile.
+class Lookup {
+ public:
+  virtual ~Lookup() = default;
+  virtual const Object* get(KindId, const Key&) const = 0;
+  virtual std::vector<const Object*> list(KindId) const = 0;  // in key order, as below
+  virtual std::vector<const Object*> list(KindId, std::string_view ns) const = 0;
+  virtual std::vector<const Object*> by_index(KindId, std::string_view index,
+                                              std::string_view value) const = 0;
+  virtual kube::Revision seen(KindId) const = 0;  // complete up to here
+};
+
+// The write that ended a key's last plan.
+struct FailedAction {
+  Action action;
+  Error error;
+};
+
+struct Answer {
+  WallTime at{};
+  std::optional<Error> error = {};   // then nothing below is set
+  std::vector<Object> objects = {};  // of a read: one, or a page
+  kube::Revision revision = 0;       // of a list
+  bool more = false;                 // a list that goes on
+  std::string text = {};             // of a question in words
+};
+
+// What the runtime remembers of a key from one run to the next; lost with the process.
+struct Memory {
+  std::optional<FailedAction> failed;                  // until a plan is performed to its end
+  std::map<std::string, Answer, std::less<>> answers;  // by the question's name; for one run
+};
+
+// Immutable; lives as long as one reconcile.
+class View {
+ public:
+  explicit View(const Lookup& objects, const Memory* memory = nullptr)
+      : objects_(objects), memory_(memory) {}
+
+  const Object* get(KindId kind, const Key& key) const { return objects_.get(kind, key); }
+  std::vector<const Object*> list(KindId kind) const { return objects_.list(kind); }
+  std::vector<const Object*> list(KindId kind, std::string_view ns) const {
+    return objects_.list(kind, ns);
+  }
+  std::vector<const Object*> by_index(KindId kind, std::string_view index,
+                                      std::string_view value) const {
+    return objects_.by_index(kind, index, value);
+  }
+  kube::Revision seen(KindId kind) const { return objects_.seen(kind); }
+
+  const FailedAction* failed() const {
+    return memory_ != nullptr && memory_->failed ? &*memory_->failed : nullptr;
+  }
+  const Answer* answer(std::string_view question) const {
+    if (memory_ == nullptr) return nullptr;
+    const auto found = memory_->answers.find(question);
+    return found == memory_->answers.end() ? nullptr : &found->second;
+  }
+
+ private:
+  const Lookup& objects_;
+  const Memory* memory_;
+};
+
+}  // namespace berth::runtime
