@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// All controllers that are compiled in.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/controller.h"
+
+namespace berth::controllers {
+
+struct Registration {
+  std::string_view name;  // as kube-controller-manager has it
+  std::unique_ptr<runtime::Controller> (*make)();
+};
+std::span<const Registration> all_controllers();  // in the order of controllers.def
+
+// Those of a --controllers list: names, "*" for all, "-name" to leave one out. An error names what
+// is not known and what may have been meant.
+Result<std::vector<std::unique_ptr<runtime::Controller>>> make_controllers(
+    const std::vector<std::string>& wanted);
+
+}  // namespace berth::controllers

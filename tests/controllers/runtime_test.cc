@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runtime promises to every controller, shown with small ones.
+#include <gmock/gmock.h>
+
+#include "json/writer.h"
+#include "sweep.h"
+
+namespace berth::controllers::stories {
+namespace {
+
+using runtime::Controller;
+using runtime::Plan;
+using runtime::Spec;
+using runtime::View;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string config_map(const std::string& name, const std::string& data = "") {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","namespace":"default"}},"data":{{{}}}}})",
+      name, data);
+}
+
+// A controller made of a lambda.
+class Toy final : public Controller {
+ public:
+  using Run = std::function<Plan(const View&, const Key&, WallTime)>;
+  Toy(Spec spec, Run run) : spec_(std::move(spec)), run_(std::move(run)) {}
+  Spec spec() const override { return spec_; }
+  Plan reconcile(const View& view, const Key& key, WallTime now) const override {
+    return run_(view, key, now);
+  }
+
+ private:
+  Spec spec_;
+  Run run_;
+};
+Controllers toy(Spec spec, Toy::Run run) {
+  return [=] {
+    std::vector<std::unique_ptr<Controller>> all;
+    all.push_back(std::make_unique<Toy>(spec, run));
+    return all;
+  };
+}
+
+// Makes as many Secrets as a ConfigMap named "want" says. Their names differ from run to run, so
+// one who does not see its own writes makes too many.
+Controllers counting(int* runs = nullptr) {
+  return toy(Spec("counting")
+                 .reconciles(kube::kConfigMap)
+                 .watches(kube::kSecret,
+                          [](const View&, const runtime::Change&, std::vector<Key>& wake) {
+                            wake.push_back({"default", "want"});
+                          })
+                 .creates(kube::kSecret)
+                 .erases(kube::kSecret),
+             [runs](const View& view, const Key& key, WallTime now) {
+               if (runs != nullptr) ++*runs;
+               const Object* want = view.get(kube::kConfigMap, key);
+               if (want == nullptr) return Plan::done();
+               const auto have = view.list(kube::kSecret);
+               const auto count =
+                   static_cast<std::size_t>(std::stoi(want->member("data")["count"].text()));
+               Plan plan;
+               for (std::size_t i = have.size(); i < count; ++i) {
+                 const std::string name = fmt::format("s-{}-{}", now.unix_nanos, i);
+                 plan.create(
+                     kube::kSecret, {"default", name},
+                     fmt::format(R"({{"metadata":{{"name":"{}","namespace":"default"}}}})", name));
+               }
+               for (std::size_t i = count; i < have.size(); ++i)
+                 plan.erase(*have[i], kube::Propagation::kBackground, runtime::Pin::kUid);
+               return plan;
+             });
+}
+
+TEST(ControllerRuntime, SeesItsOwnWritesHoweverLateTheWatchIs) {
+  int runs = 0;
+  Lab lab({.controllers = counting(&runs), .faults = {.watch_lag = 1, .most_delay = 5s}});
+  lab.create(config_map("want", R"("count":"5")"));
+  lab.run(1min);
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(5));
+  EXPECT_EQ(lab.writes(), 5u) << "never one too many";
+  lab.patch(kube::kConfigMap, {"default", "want"}, R"({"data":{"count":"2"}})");
+  lab.run(1min);
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(2));
+  EXPECT_EQ(lab.writes(), 8u);
+  EXPECT_TRUE(lab.home().idle());
+  EXPECT_EQ(lab.metric(R"(berth_controller_late_caches_total{controller="counting"})"), 0);
+}
+
+TEST(ControllerRuntime, WaitsForACacheThatIsLateAndCountsIt) {
+  Lab lab({.controllers = counting()});
+  lab.server.set(kube::kConfigMap, {"default", "want"}, R"("data":{"count":"3"})");
+  while (lab.writes() == 0) ASSERT_TRUE(lab.world.step());
+  lab.wire().set({.watch_silence = 1});  // whatever comes of secrets is not heard
+  lab.run(30s);
+  EXPECT_EQ(lab.metric(R"(berth_controller_late_caches_total{controller="counting"})"), 3);
+  EXPECT_FALSE(lab.home().idle());
+  lab.wire().set({});
+  lab.run(10min);  // the silence is noticed and the watch opened again
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(3));
+  EXPECT_EQ(lab.writes(), 3u);
+}
+
+TEST(ControllerRuntime, AWriteThatSomeoneElseOvertookIsPlannedAgain) {
+  // Counts up to the number asked for, with the version it read as precondition.
+  Lab lab({.controllers = toy(Spec("up").reconciles(kube::kConfigMap).patches(kube::kConfigMap),
+                              [](const View& view, const Key& key, WallTime) {
+                                const Object* map = view.get(kube::kConfigMap, key);
+                                if (map == nullptr) return Plan::done();
+                                const int n = std::stoi(map->member("data")["n"].text());
+                                if (n >= 20) return Plan::done();
+                                return Plan().patch(
+                                    *map, fmt::format(R"({{"data":{{"n":"{}"}}}})", n + 1));
+                              }),
+           .faults = {.watch_lag = 0.5, .most_delay = 100ms}});
+  lab.create(config_map("map", R"("n":"0")"));
+  for (int i = 0; i < 30; ++i) {
+    lab.patch(kube::kConfigMap, {"default", "map"},
+              fmt::format(R"({{"data":{{"other":"{}"}}}})", i));
+    lab.run(50ms);
+  }
+  lab.run(1min);
+  const Object map = lab.get(kube::kConfigMap, {"default", "map"});
+  EXPECT_EQ(map.member("data")["n"].text(), "20");
+  EXPECT_EQ(map.member("data")["other"].text(), "29") << "nothing of the others' was undone";
+  EXPECT_GT(lab.metric(R"(berth_controller_failed_plans_total{controller="up"})"), 0);
+  EXPECT_TRUE(lab.home().idle());
+}
+
+TEST(ControllerRuntime, ALostAnswerIsReadBackBeforeTheNextRun) {
+  Lab lab({.controllers = counting(), .home = {.retry = {.call_limit = 1s}}});
+  lab.wire().set({.lose_reply = 1});
+  lab.create(config_map("want", R"("count":"3")"));
+  lab.run(3s);
+  lab.wire().set({});
+  lab.run(5min);
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(3));
+  EXPECT_TRUE(lab.home().idle());
+}
+
+TEST(ControllerRuntime, AFailureIsTriedAgainAndSeenByTheNextRun) {
+  std::vector<std::string> seen;
+  Lab lab(
+      {.controllers = toy(
+           Spec("failing").reconciles(kube::kConfigMap).creates(kube::kSecret).reads(kube::kSecret),
+           [&seen](const View& view, const Key&, WallTime) {
+             if (view.failed() != nullptr)
+               seen.push_back(std::string(name_of(view.failed()->error.reason)));
+             if (view.get(kube::kSecret, {"default", "s"}) != nullptr) return Plan::done();
+             return Plan().create(kube::kSecret, {"default", "s"},
+                                  R"({"metadata":{"name":"s","namespace":"default"}})");
+           })});
+  lab.server.refuse_writes(Reason::kForbidden);
+  lab.server.set(kube::kConfigMap, {"default", "a"}, R"("data":{})");
+  lab.run(1s);
+  lab.server.refuse_writes(std::nullopt);
+  EXPECT_GE(seen.size(), 4u);
+  EXPECT_LE(seen.size(), 10u) << "each time twice as late";
+  EXPECT_THAT(seen, testing::Each("Forbidden"));
+  lab.run(1min);
+  EXPECT_THAT(lab.names(kube::kSecret), ElementsAre("s"));
+  EXPECT_TRUE(lab.home().idle());
+  EXPECT_EQ(lab.home().runners()[0]->remembered(), 0u);
+}
+
+TEST(ControllerRuntime, TheFirstFailureEndsThePlan) {
+  Lab lab({.controllers = toy(Spec("plan")
+                                  .reconciles(kube::kConfigMap)
+                                  .creates(kube::kSecret)
+                                  .patches(kube::kConfigMap)
+                                  .reads(kube::kSecret),
+                              [](const View& view, const Key& key, WallTime) {
+                                const Object* map = view.get(kube::kConfigMap, key);
+                                if (map == nullptr || map->member("data")["done"].present())
+                                  return Plan::done();
+                                // The first one is there already, made by somebody else.
+                                return Plan()
+                                    .create(
+                                        kube::kSecret, {"default", "taken"},
+                                        R"({"metadata":{"name":"taken","namespace":"default"}})")
+                                    .patch(*map, R"({"data":{"done":"yes"}})");
+                              })});
+  lab.create(
+      R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"taken","namespace":"default"}})");
+  lab.create(config_map("a"));
+  lab.run(1min);
+  EXPECT_FALSE(lab.get(kube::kConfigMap, {"default", "a"}).member("data")["done"].present());
+  lab.erase(kube::kSecret, {"default", "taken"});
+  lab.run(10min);
+  EXPECT_TRUE(lab.get(kube::kConfigMap, {"default", "a"}).member("data")["done"].present());
+}
+
+TEST(ControllerRuntime, AnswersComeBackOnceAsInput) {
+  std::vector<std::string> heard;
+  LabOptions options{
+      .controllers = toy(
+          Spec("asking").reconciles(kube::kConfigMap).asks(kube::kNode),
+          [&heard](const View& view, const Key&, WallTime) {
+            const auto* nodes = view.answer("nodes");
+            const auto* power = view.answer("power");
+            if (nodes == nullptr)
+              return Plan()
+                  .ask("nodes", kube::ApiRequest{.verb = kube::Verb::kList, .kind = kube::kNode})
+                  .ask("power", std::string("how much?"));
+            heard.push_back(fmt::format("{} nodes, {}", nodes->objects.size(), power->text));
+            return Plan::done();
+          }),
+      .home = {.ask = [](const std::string& name, const std::string& question,
+                         Done<std::string> done) { done(name + ": " + question); }}};
+  Lab lab(std::move(options));
+  lab.create(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}})");
+  lab.create(config_map("a"));
+  lab.run();
+  EXPECT_THAT(heard, ElementsAre("1 nodes, power: how much?"));
+  EXPECT_EQ(lab.home().runners()[0]->remembered(), 0u);
+}
+
+TEST(ControllerRuntime, EventsAreTold) {
+  Lab lab({.controllers = toy(Spec("telling").reconciles(kube::kConfigMap).tells(),
+                              [](const View& view, const Key& key, WallTime) {
+                                return Plan().event(
+                                    *view.get(kube::kConfigMap, key),
+                                    {.reason = "Seen", .action = "Look", .note = "a map"});
+                              })});
+  lab.create(config_map("a"));
+  lab.run();
+  EXPECT_THAT(lab.events(), ElementsAre("Seen: a map"));
+}
+
+TEST(ControllerRuntimeDeathTest, WhatIsNotDeclaredIsNotWritten) {
+  const auto undeclared = [] {
+    Lab lab({.controllers = toy(Spec("sly").reconciles(kube::kConfigMap),
+                                [](const View& view, const Key& key, WallTime) {
+                                  return Plan().erase(*view.get(kube::kConfigMap, key));
+                                })});
+    lab.create(config_map("a"));
+    lab.run();
+  };
+  EXPECT_DEATH(undeclared(), "sly does not declare: erase configmaps default/a");
+}
+
+TEST(ControllerRuntime, KeysRunSideBySideUpToTheLimit) {
+  int most = 0;
+  std::map<std::string, int> runs;
+  Lab lab(
+      {.controllers = toy(
+           Spec("wide").reconciles(kube::kConfigMap).patches(kube::kConfigMap).keys_in_flight(4),
+           [&](const View& view, const Key& key, WallTime) {
+             const Object* map = view.get(kube::kConfigMap, key);
+             if (map->member("data")["done"].present()) return Plan::done();
+             ++runs[key.name];
+             most = std::max(most, static_cast<int>(runs.size()));
+             return Plan().patch(*map, R"({"data":{"done":"yes"}})");
+           }),
+       .faults = {.delay = 1, .most_delay = 2s}});
+  for (int i = 0; i < 20; ++i) lab.create(config_map(fmt::format("m{}", i)));
+  lab.world.run_for(Duration{});
+  EXPECT_LE(most, 4);
+  lab.run(5min);
+  EXPECT_EQ(runs.size(), 20u);
+  EXPECT_TRUE(lab.home().idle());
+}
+
+TEST(ControllerRuntime, OneOfSeveralProcessesLeadsAndAnotherTakesOver) {
+  const auto options = [](const char* who) {
+    runtime::HomeOptions home;
+    home.election.emplace();
+    home.election->name = "controllers";
+    home.election->settings.identity = who;
+    return home;
+  };
+  Lab lab({.controllers = counting(), .home = options("first")});
+  Metrics metrics;
+  StringSink log;
+  Scope scope(lab.world.loop("second"), "second");
+  client::LocalTransport wire(lab.world.loop("api"), lab.server, {});
+  runtime::Home second(scope, wire, metrics, Logger(log, lab.world.clock()), Random(9),
+                       counting()(), options("second"));
+  lab.run(5s);
+  second.start();
+  lab.create(config_map("want", R"("count":"2")"));
+  lab.run(1min);
+  EXPECT_TRUE(lab.home().working());
+  EXPECT_FALSE(second.working());
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(2));
+  lab.stop();
+  lab.run(1min);
+  EXPECT_TRUE(second.working());
+  lab.patch(kube::kConfigMap, {"default", "want"}, R"({"data":{"count":"4"}})");
+  lab.run(1min);
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(4));
+  bool closed = false;
+  scope.close(5s, [&] { closed = true; });
+  lab.run(10s);
+  EXPECT_TRUE(closed);
+}
+
+TEST(ControllerRuntime, ClosesInGoodOrderWithPlansUnderWay) {
+  Metrics metrics;
+  StringSink log;
+  Lab lab({.controllers = counting()});
+  lab.stop();
+  Scope scope(lab.world.loop("other"), "other");
+  client::LocalTransport wire(lab.world.loop("api"), lab.server, {},
+                              [] { return Duration(100ms); });
+  runtime::Home home(scope, wire, metrics, Logger(log, lab.world.clock()), Random(9), counting()());
+  home.start();
+  lab.create(config_map("want", R"("count":"50")"));
+  lab.run(2s);
+  bool closed = false;
+  scope.close(1s, [&] { closed = true; });
+  lab.run(10s);
+  EXPECT_TRUE(closed);
+  const std::size_t made = lab.names(kube::kSecret).size();
+  EXPECT_GT(made, 0u);
+  lab.run(1min);
+  EXPECT_EQ(lab.names(kube::kSecret).size(), made);
+}
+
+TEST(ControllerRuntimeCrashSweep, AControllerThatLooksBeforeItWritesEndsTheSame) {
+  crash_sweep({counting(), [](Lab& lab) {
+                 lab.create(config_map("want", R"("count":"4")"));
+                 lab.run(30s);
+                 lab.patch(kube::kConfigMap, {"default", "want"}, R"({"data":{"count":"1"}})");
+                 lab.run(30s);
+                 // Names are of the moment; what counts is how many.
+                 for (const std::string& name : lab.names(kube::kSecret))
+                   lab.server.remove(kube::kSecret, {"default", name});
+               }});
+}
+
+// The sweep itself: it must find a controller whose second write depends on memory of the first.
+TEST(ControllerRuntimeCrashSweep, FindsAControllerThatForgetsHalfOfItsWork) {
+  const Scenario forgetful{
+      toy(Spec("forgetful")
+              .reconciles(kube::kConfigMap)
+              .creates(kube::kSecret)
+              .reads(kube::kSecret),
+          [](const View& view, const Key&, WallTime) {
+            if (view.get(kube::kSecret, {"default", "first"}) != nullptr) return Plan::done();
+            Plan plan;
+            for (const char* name : {"first", "second"})
+              plan.create(
+                  kube::kSecret, {"default", name},
+                  fmt::format(R"({{"metadata":{{"name":"{}","namespace":"default"}}}})", name));
+            return plan;
+          }),
+      [](Lab& lab) {
+        lab.create(config_map("a"));
+        lab.run(30s);
+      }};
+  int failed = 0;
+  for (std::uint64_t write = 1; write <= 2; ++write)
+    for (const Moment moment : {Moment::kBefore, Moment::kCommitted, Moment::kAnswered}) {
+      Lab lab({.controllers = forgetful.controllers, .kill = {write, moment}});
+      forgetful.play(lab);
+      EXPECT_EQ(lab.starts(), 2);
+      failed += lab.names(kube::kSecret).size() != 2 ? 1 : 0;
+    }
+  EXPECT_EQ(failed, 3) << "after the first was written, and before the second was";
+}
+
+}  // namespace
+}  // namespace berth::controllers::stories
