@@ -66,6 +66,26 @@ class KillingTransport final : public client::Transport {
   std::function<void()> die_;
 };
 
+// With members in the order of their names: who wrote them first does not matter.
+std::string canonical(json::Slice value) {
+  if (value.is_array()) {
+    json::Writer w;
+    w.array();
+    for (const json::Slice one : value.elements()) w.raw(canonical(one));
+    w.end();
+    return w.take();
+  }
+  if (!value.is_object()) return std::string(value.raw());
+  std::map<std::string, std::string> members;
+  for (auto at = value.members().begin(); at != nullptr; ++at)
+    members[std::string((*at).key)] = canonical((*at).value);
+  json::Writer w;
+  w.object();
+  for (const auto& [name, text] : members) w.member(name).raw(text);
+  w.end();
+  return w.take();
+}
+
 std::string generated_names_removed(const Object& object) {
   // What a controller names is told apart by its owner alone.
   const auto owner = object.controller();
@@ -304,7 +324,7 @@ std::string Lab::end_state() {
         for (std::size_t at = text.find(name); at != text.npos;
              at = text.find(name, at + plain.size()))
           text.replace(at, name.size(), plain);
-      all.push_back(std::move(text));
+      all.push_back(canonical(json::Slice(text)));
     }
   }
   std::sort(all.begin(), all.end());

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who owns what: adopting objects that an owner's selector chooses and nobody controls, and letting
+// go of those it no longer chooses.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kube/label_selector.h"
+#include "runtime/controller.h"
+
+namespace berth::controllers {
+
+// The index "orphans": objects that nobody controls, by namespace.
+inline constexpr std::string_view kOrphans = "orphans";
+std::vector<std::string> orphan_namespace(const kube::Object&);
+
+// For a Spec: the index by controller and the one of orphans.
+runtime::Spec& index_owned(runtime::Spec&, kube::KindId);
+// Wakes the controlling owner; an orphan wakes every object of the kind whose selector chooses it.
+runtime::Mapping owner_or_selector(kube::KindId owners);
+
+struct Claimed {
+  std::vector<const kube::Object*> objects;  // controlled and chosen, in key order
+  // The plan has adoptions or releases in it, or a question that must be answered first: whatever
+  // else is to be done waits for the next run.
+  bool unsettled = false;
+};
+// `wanted` leaves candidates out of adoption and release; those controlled already are judged by it
+// too. k8s 1.36: before the first adoption the owner is read past the caches, so that one which is
+// being deleted does not take back what the garbage collector has just set free.
+Claimed claim(const runtime::View&, runtime::Plan&, const kube::Object& owner,
+              const kube::LabelSelector&, kube::KindId of,
+              bool (*wanted)(const kube::Object&) = nullptr);
+
+}  // namespace berth::controllers
