@@ -395,7 +395,12 @@ class History {
     if (queue_->in_flight_pods() != flying) return "in flight";
     if (queue_->in_flight_events() != model_->flight.size() - flying.size())
       return "events kept for pods in flight";
-    for (const char* node : {"", "n1", "n2"}) {
+    for (std::string uid : model_->nominated("")) {
+      uid.erase(std::min(uid.find('?'), uid.size()));
+      const std::string* node = queue_->nominator().node_of(uid);
+      if (node == nullptr || !node->empty()) return uid + " nominated for nowhere";
+    }
+    for (const char* node : {"n1", "n2"}) {
       std::vector<std::string> mine;
       for (const PodPtr& pod : queue_->nominator().on(node))
         mine.push_back(pod->uid + (pod->revision == 0 ? "?" : ""));
