@@ -25,6 +25,13 @@ TEST_F(Extending, KeepsNodesScoresThemAndIsAskedOnlyAboutItsPods) {
   lab->run();
   EXPECT_THAT(helper.calls, ElementsAre("filter", "prioritize"));
   EXPECT_EQ(lab->node_of("gpu"), "n3");
+  for (const char* verb : {"filter", "prioritize"})
+    EXPECT_EQ(
+        lab->metric(fmt::format(
+            R"(berth_extender_request_duration_seconds_count{{extender="http://helper",result="success",verb="{}"}})",
+            verb)),
+        1);
+  EXPECT_EQ(lab->metric(R"(scheduler_goroutines{operation="prioritizing_extender"})"), 0);
 }
 
 TEST_F(Extending, ARefusalEverywhereIsToldWithItsReasons) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods that find a node, and pods that do not.
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 
 #include "lab.h"
@@ -179,6 +181,67 @@ TEST(Placing, HowLongThingsTakeIsMeasured) {
   EXPECT_EQ(lab.metric(R"(scheduler_event_handling_duration_seconds_count{event="NodeAdd"})"), 1);
   EXPECT_EQ(
       lab.metric(R"(scheduler_event_handling_duration_seconds_count{event="AssignedPodAdd"})"), 1);
+}
+
+TEST(Placing, WhatHappensInsideADecisionIsMeasured) {
+  Lab lab;
+  lab.node("n1");
+  lab.node("n2");
+  lab.run();
+  lab.pod("big", "9");
+  lab.run();
+  lab.pod("web-1");
+  lab.pod("web-2");
+  lab.pod("web-3");
+  lab.run(3s);
+  const auto stage = [&](const std::string& point, const std::string& status = "Success") {
+    return lab.metric(fmt::format(
+        R"(scheduler_framework_extension_point_duration_seconds_count{{extension_point="{}",profile="default-scheduler",status="{}"}})",
+        point, status));
+  };
+  const auto evaluated = [&](const std::string& plugin, const std::string& point) {
+    return lab.metric(fmt::format(
+        R"(scheduler_plugin_evaluation_total{{extension_point="{}",plugin="{}",profile="default-scheduler"}})",
+        point, plugin));
+  };
+  EXPECT_EQ(lab.metric("scheduler_scheduling_algorithm_duration_seconds_count"), 4);
+  EXPECT_EQ(stage("PreFilter"), 4);
+  EXPECT_EQ(stage("Filter"), 4);
+  EXPECT_EQ(stage("PostFilter", "Unschedulable"), 1);
+  EXPECT_EQ(evaluated("NodeResourcesFit", "PreFilter"), 4);
+  EXPECT_EQ(evaluated("NodeResourcesFit", "Filter"), 4);
+  EXPECT_EQ(evaluated("NodeResourcesFit", "Score"), 3);
+  EXPECT_EQ(evaluated("NodePorts", "Filter"), 0) << "it had nothing to do";
+  if (std::getenv("BERTH_DECIDE") == nullptr) {
+    EXPECT_EQ(stage("Score"), 1) << "the others came from a cache";
+    EXPECT_EQ(stage("PreScore"), 1);
+  }
+}
+
+TEST(Placing, EachPluginIsTimedInASampleOfTheAttempts) {
+  Lab lab(nullptr, [](AppOptions& options) { options.mode = DecideMode::kPlain; });
+  lab.node("n1", "200");
+  lab.node("n2", "200");
+  lab.run();
+  for (int i = 0; i < 100; ++i) lab.pod(fmt::format("p{}", i));
+  lab.run(10s);
+  for (const char* point : {"PreFilter", "Filter", "PreScore", "Score"}) {
+    const double timed = lab.metric(fmt::format(
+        R"(scheduler_plugin_execution_duration_seconds_count{{extension_point="{}",plugin="NodeResourcesFit",status="Success"}})",
+        point));
+    EXPECT_GT(timed, 0) << point;
+    EXPECT_LT(timed, 50) << point;
+  }
+}
+
+TEST(Placing, TheSizeOfTheCacheIsToldAtOnce) {
+  Lab lab;
+  tester.permit = [](const Pod&) { return PermitResult{Status{Code::kWait}, 5s}; };
+  lab.node("n1");
+  lab.pod("web");
+  lab.run(10ms);
+  EXPECT_EQ(lab.metric(R"(scheduler_cache_size{type="nodes"})"), 1);
+  EXPECT_EQ(lab.metric(R"(scheduler_cache_size{type="assumed_pods"})"), 1);
 }
 
 }  // namespace

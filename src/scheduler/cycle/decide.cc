@@ -95,14 +95,16 @@ Decider::Decider(const Profile& profile, ClusterState& cluster, ReasonTable& rea
              .on_build = spec_.on_build}) {}
 
 Decision Decider::decide(PodPtr pod, const DecideOptions& options) {
-  Decision decision = begin(std::move(pod));
+  Decision decision = begin(std::move(pod), options.probe);
   if (!decision.status.ok()) return decision;
   const bool fast =
       spec_.mode != DecideMode::kPlain && !options.reasons && !options.scores && served(options);
   if (!fast) return plainly(std::move(decision), options);
   const std::uint32_t start = start_.next;
   const std::uint32_t first = start % cluster_.size();
+  const Instant since = now();
   decision.cached = fast_.decide(decision, first, options.feasible);
+  took(decision.took.filter, since);
   if (!decision.cached) {
     decision = plainly(std::move(decision), options);
     if (decision.status.code == Code::kUnschedulable && decision.evaluated == cluster_.size())
@@ -138,7 +140,11 @@ bool Decider::served(const DecideOptions& options) {
   return false;
 }
 
-Decision Decider::begin(PodPtr pod) {
+void Decider::took(std::optional<Duration>& time, Instant since) const {
+  if (spec_.clock != nullptr) time = time.value_or(Duration{}) + (now() - since);
+}
+
+Decision Decider::begin(PodPtr pod, PluginProbe* probe) {
   cluster_.begin_cycle();
   Decision decision;
   std::shared_ptr<const Shape> shape = shapes_.of(*pod);
@@ -151,7 +157,10 @@ Decision Decider::begin(PodPtr pod) {
     decision.status = Status::unresolvable("no nodes available to schedule pods");
     return decision;
   }
+  decision.attempt->cycle.probe = probe;
+  const Instant since = now();
   decision.prepared = profile_.prepare(decision.attempt->cycle);
+  took(decision.took.pre_filter, since);
   const Status& status = decision.prepared.status;
   if (status.ok()) {
     diagnosis.unschedulable = decision.prepared.rejectors;
@@ -173,7 +182,9 @@ bool Decider::nominated(Decision& decision) {
   if (!row) return false;
   RowSet only(cluster_.size());
   only.insert(*row);
+  const Instant since = now();
   const Verdicts verdicts = judge(cycle, only, true);
+  took(decision.took.filter, since);
   if (!verdicts.status.ok()) return false;  // k8s 1.36: only logged; the search will meet it again
   if (verdicts.pass.has(*row)) {
     decision.feasible = {*row};
@@ -198,6 +209,7 @@ void Decider::search(Decision& decision, const DecideOptions& options) {
       profile_.spec().percentage_of_nodes_to_score.value_or(spec_.percentage_of_nodes_to_score));
   if (!spec_.extenders_filter && !scoring()) to_find = 1;
 
+  const Instant since = now();
   const RowSet candidates = path.rows();
   const Verdicts verdicts = judge(cycle, candidates, options.reasons);
   if (!verdicts.status.ok())
@@ -206,6 +218,7 @@ void Decider::search(Decision& decision, const DecideOptions& options) {
     walk(decision, path, to_find, judge(cycle, candidates, true), path.size());
   else
     walk(decision, path, to_find, verdicts, path.size());
+  took(decision.took.filter, since);
   start_.next = (start_.next + decision.evaluated) % cluster_.size();
 }
 
@@ -334,27 +347,50 @@ void Decider::refuse(Diagnosis& diagnosis, std::uint32_t row, ReasonId reason) c
 }
 
 Status Decider::score(Decision& decision, bool keep_scores) const {
-  Cycle& cycle = decision.attempt->cycle;
   const Rows rows = cluster_.rows();
-  const std::vector<std::uint32_t>& feasible = decision.feasible;
-  decision.totals.assign(feasible.size(), profile_.scorers().empty() ? 1 : 0);
+  decision.totals.assign(decision.feasible.size(), profile_.scorers().empty() ? 1 : 0);
   decision.scores.clear();
   RowSet of(rows.size);
-  for (std::uint32_t row : feasible) of.insert(row);
-  const FeasibleSummary summary{rows, of, static_cast<std::uint32_t>(feasible.size())};
+  for (std::uint32_t row : decision.feasible) of.insert(row);
+  const Instant before = now();
+  Status status =
+      pre_score(decision, {rows, of, static_cast<std::uint32_t>(decision.feasible.size())});
+  took(decision.took.pre_score, before);
+  if (!status.ok()) return status;
+  const Instant scoring_since = now();
+  status = score_each(decision, of, keep_scores);
+  took(decision.took.score, scoring_since);
+  return status;
+}
+
+Status Decider::pre_score(Decision& decision, const FeasibleSummary& summary) const {
+  Cycle& cycle = decision.attempt->cycle;
   for (const Score* plugin : profile_.pre_scorers()) {
+    const Instant since = cycle.probe != nullptr ? cycle.probe->now() : Instant{};
     const Status status = plugin->prepare_score(cycle, summary);
+    if (cycle.probe != nullptr)
+      cycle.probe->ran(plugin->id(), Point::kPreScore, status.code, since);
     if (status.skipped())
       cycle.skipped_score.insert(plugin->id());
     else if (!status.ok())
       return Status::error(
           fmt::format("running PreScore plugin \"{}\": {}", plugin->name(), status.message()));
   }
+  return {};
+}
+
+Status Decider::score_each(Decision& decision, const RowSet& of, bool keep_scores) const {
+  const Cycle& cycle = decision.attempt->cycle;
+  const Rows rows = cluster_.rows();
+  const std::vector<std::uint32_t>& feasible = decision.feasible;
   std::vector<std::int64_t> raw(rows.size), values(feasible.size());
   for (const Profile::Scorer& scorer : profile_.scorers()) {
     const Score& plugin = *scorer.plugin;
     if (cycle.skipped_score.has(plugin.id())) continue;
-    if (const Status status = plugin.score(cycle, rows, of, raw); !status.ok())
+    const Instant since = cycle.probe != nullptr ? cycle.probe->now() : Instant{};
+    const Status status = plugin.score(cycle, rows, of, raw);
+    if (cycle.probe != nullptr) cycle.probe->ran(plugin.id(), Point::kScore, status.code, since);
+    if (!status.ok())
       return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}",
                                        plugin.name(), status.message()));
     for (std::size_t i = 0; i < feasible.size(); ++i) values[i] = raw[feasible[i]];

@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/executor.h"
 #include "scheduler/cache/cluster_state.h"
 #include "scheduler/cycle/decision.h"
 #include "scheduler/cycle/fast_path.h"
 #include "scheduler/framework/nominated_pods.h"
+#include "scheduler/framework/plugin_probe.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/framework/shape_table.h"
 
@@ -25,6 +27,7 @@ struct DecideOptions {
   // The list of feasible nodes, also of a cached decision. The two above are plain decisions.
   bool feasible = false;
   bool extenders_silent = false;  // no extender has a say about this pod
+  PluginProbe* probe = nullptr;   // times the plugins of this decision; outlives the attempt
 };
 
 // What extenders add to the totals, in the order of Decision::feasible; empty where there are none.
@@ -60,6 +63,7 @@ struct DeciderSpec {
   std::function<void(const Pod&, std::string_view)> on_mismatch = nullptr;
   std::function<void(std::string_view)> on_fallback = nullptr;  // why the plain path was taken
   std::function<void()> on_build = nullptr;                     // a cache was made
+  const Clock* clock = nullptr;                                 // fills Decision::took
 };
 
 // How many feasible nodes a search over `nodes` nodes looks for.
@@ -80,7 +84,7 @@ class Decider {
   //   if (nominated(d)) { let extenders filter d.feasible; when it stays: choose(d) }
   //   search(d); let extenders filter d.feasible, then settle(d); let them score; choose(d, …,
   //   theirs)
-  Decision begin(PodPtr pod);
+  Decision begin(PodPtr pod, PluginProbe* probe = nullptr);
   bool nominated(Decision&);
   void search(Decision&, const DecideOptions& options = {});
   void settle(Decision&) const;  // nothing is feasible: the status says so
@@ -111,6 +115,11 @@ class Decider {
   void walk_one_by_one(Decision&, const Path&, std::uint32_t to_find) const;
   void refuse(Diagnosis&, std::uint32_t row, ReasonId) const;
   Status score(Decision&, bool keep_scores) const;
+  Status pre_score(Decision&, const FeasibleSummary&) const;
+  Status score_each(Decision&, const RowSet& of, bool keep_scores) const;
+  // The time since, added to what was taken before.
+  void took(std::optional<Duration>& time, Instant since) const;
+  Instant now() const { return spec_.clock != nullptr ? spec_.clock->now() : Instant{}; }
   bool scoring() const { return !profile_.scorers().empty() || spec_.extenders_prioritize; }
 
   const Profile& profile_;

@@ -19,8 +19,8 @@ namespace berth::scheduler {
 struct Attempt {
   Attempt(PodPtr placing, std::shared_ptr<const Shape> its_shape, const ClusterState& cluster,
           std::size_t slots)
-      : pod(std::move(placing)), shape(std::move(its_shape)), cycle{*pod, *shape, cluster,
-                                                                    {},   {},     {}} {
+      : pod(std::move(placing)), shape(std::move(its_shape)), cycle{*pod, *shape, cluster, {},
+                                                                    {},   {},     nullptr} {
     cycle.states.resize(slots);
   }
   Attempt(const Attempt&) = delete;
@@ -35,6 +35,12 @@ struct Attempt {
 struct PluginScores {
   PluginId plugin = PluginId::kNone;
   std::vector<std::int64_t> weighted;
+};
+
+// How long the steps of a decision took, where somebody asked; absent: it did not come so far. A
+// decision from a cache is made in one step, which counts as Filter.
+struct StageTimes {
+  std::optional<Duration> pre_filter, filter, pre_score, score;
 };
 
 // A value that is moved. Rows are those of the cluster's table when the attempt was made.
@@ -59,6 +65,7 @@ struct Decision {
   std::uint32_t evaluated = 0;  // feasible ones and those with a verdict
   Diagnosis diagnosis;          // by_row is filled where nothing fits or reasons were wanted
   Profile::Prepared prepared;
+  StageTimes took = {};
 
   // Where scores were wanted or there was a choice: in the order of `feasible`.
   std::vector<std::int64_t> totals;

@@ -31,6 +31,8 @@ struct CycleState {
   virtual ~CycleState() = default;
 };
 
+class PluginProbe;  // plugin_probe.h
+
 // Owned by the runner; loop-confined.
 struct Cycle {
   const Pod& pod;
@@ -39,6 +41,7 @@ struct Cycle {
   std::vector<std::unique_ptr<CycleState>> states;  // by slot
   PluginSet skipped;                                // PreFilter said Skip: no Filter, no what-ifs
   PluginSet skipped_score;                          // PreScore said Skip: absent from the scores
+  PluginProbe* probe = nullptr;                     // times plugins; null: nobody asks
 
   // `slot` is Plugin::slot().
   template <class T>

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "scheduler/framework/plugin_probe.h"
 
 namespace berth::scheduler {
 namespace {
@@ -86,8 +87,11 @@ Profile::Prepared Profile::prepare(Cycle& cycle) const {
   Prepared prepared;
   PluginSet naming;  // plugins that named nodes
   for (const Filter* plugin : pre_filters_) {
+    const Instant since = cycle.probe != nullptr ? cycle.probe->now() : Instant{};
     PreFilterResult result = plugin->prepare(cycle);
     Status& status = result.status;
+    if (cycle.probe != nullptr)
+      cycle.probe->ran(plugin->id(), Point::kPreFilter, status.code, since);
     if (status.skipped()) {
       cycle.skipped.insert(plugin->id());
       continue;
@@ -142,7 +146,11 @@ Status Profile::filter(const Cycle& cycle, const Rows& rows, RowSet& keep, Rejec
   for (const Filter* plugin : filters_) {
     if (cycle.skipped.has(plugin->id())) continue;
     if (keep.empty()) break;
+    const Instant since = cycle.probe != nullptr ? cycle.probe->now() : Instant{};
     Status status = plugin->filter(cycle, rows, keep, why);
+    if (cycle.probe != nullptr)
+      cycle.probe->ran(plugin->id(), Point::kFilter,
+                       status.ok() && keep.empty() ? Code::kUnschedulable : status.code, since);
     if (!status.ok())
       return {Code::kError,
               {fmt::format("running \"{}\" filter plugin: {}", plugin->name(), status.message())},

@@ -188,9 +188,9 @@ void SchedulerMetrics::under_way(Operation operation, double by) {
 }
 
 void SchedulerMetrics::cache_size(double nodes, double pods, double assumed) {
-  cache_size_.with({"nodes"}).set(nodes);
-  cache_size_.with({"pods"}).set(pods);
-  cache_size_.with({"assumed_pods"}).set(assumed);
+  first_use(cache_size_series_[0], cache_size_, {"nodes"}).set(nodes);
+  first_use(cache_size_series_[1], cache_size_, {"pods"}).set(pods);
+  first_use(cache_size_series_[2], cache_size_, {"assumed_pods"}).set(assumed);
 }
 
 void SchedulerMetrics::permit_waited(Code code, Duration waited) {
@@ -244,9 +244,9 @@ void ProfileMetrics::stage(Stage stage, Code code, Duration took) {
       .observe(seconds(took));
 }
 
-void PluginMetrics::evaluated(Stage stage) {
+void PluginMetrics::evaluated(Stage stage, std::uint64_t times) {
   first_use(evaluations_[at(stage)], all_.evaluations_, {name_, kStageNames[at(stage)], profile_})
-      .add();
+      .add(static_cast<double>(times));
 }
 
 void PluginMetrics::ran(Stage stage, Code code, Duration took) {

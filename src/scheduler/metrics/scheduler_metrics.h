@@ -76,7 +76,8 @@ class ProfileMetrics {
 // The series of one plugin in one profile. Loop-confined.
 class PluginMetrics {
  public:
-  void evaluated(Stage);            // PreFilter, Filter, PreScore and Score only; once a pod
+  // PreFilter, Filter, PreScore and Score only; once a pod.
+  void evaluated(Stage, std::uint64_t times = 1);
   void ran(Stage, Code, Duration);  // where SchedulerMetrics::sample() said so
   void unschedulable(int by);       // pods this plugin holds back: +1, -1
   void hint(std::string_view event, HintResult, Duration);
@@ -171,7 +172,7 @@ class SchedulerMetrics {
   const Histogram algorithm_, attempts_needed_, victims_;
 
   std::array<detail::Series<Gauge>, 4> pending_series_ = {};
-  std::array<detail::Series<Gauge>, 3> under_way_series_ = {};
+  std::array<detail::Series<Gauge>, 3> under_way_series_ = {}, cache_size_series_ = {};
   std::array<detail::Series<Histogram>, kCodes> permit_series_ = {};
   std::array<detail::Series<Histogram>, 15> sli_series_ = {};
   std::map<std::string, Counter, std::less<>> fallback_series_;

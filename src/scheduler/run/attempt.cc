@@ -11,24 +11,35 @@ namespace {
 constexpr int kAtOnce = 32;
 constexpr Duration kSlice = 200us;
 
+double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+
 }  // namespace
 
 void Scheduler::wake() {
   if (!running_ || deciding_ || !paused_for_.empty()) return;
   deciding_ = true;
+  woken_ = now();
   parts_.scope.post([this] { decide_some(); });
 }
 
 void Scheduler::decide_some() {
   deciding_ = false;
-  const Instant until = now() + kSlice;
-  for (int i = 0; i < kAtOnce && running_ && paused_for_.empty(); ++i) {
+  const Instant start = now();
+  const SchedulerMetrics& metrics = parts_.metrics;
+  metrics.loop_lag.observe(seconds(start - woken_));
+  int tried = 0;
+  bool more = true;
+  while (tried < kAtOnce && running_ && paused_for_.empty()) {
     QueuedPodPtr next = queue_->pop();
-    if (!next) return;  // on_ready tells when there is more
+    more = next != nullptr;
+    if (!more) break;  // on_ready tells when there is one
+    ++tried;
     try_one(std::move(next));
-    if (now() > until) break;
+    if (now() > start + kSlice) break;
   }
-  wake();
+  metrics.loop_decisions.add(tried);
+  metrics.loop_turn.observe(seconds(now() - start));
+  if (more) wake();
 }
 
 Scheduler::ProfileState* Scheduler::profile_of(const Pod& pod) {
@@ -60,13 +71,17 @@ void Scheduler::try_one(QueuedPodPtr queued) {
   placement->pod = pod;
   placement->sampled = parts_.metrics.sample();
   if (!parts_.extenders.empty() && ask_extenders(placement)) return;
-  Decision decision = decide(*profile, pod);
-  parts_.metrics.algorithm(now() - placement->start);
-  conclude(placement, std::move(decision));
+  conclude(placement, decide(*placement));
 }
 
-Decision Scheduler::decide(ProfileState& profile, const PodPtr& pod) {
-  Decision decision = profile.decider->decide(pod, {.extenders_silent = true});
+PluginProbe* Scheduler::probe_of(const Placement& placement) const {
+  return placement.sampled ? placement.profile->decisions.get() : nullptr;
+}
+
+Decision Scheduler::decide(Placement& placement) {
+  ProfileState& profile = *placement.profile;
+  Decision decision = profile.decider->decide(
+      placement.pod, {.extenders_silent = true, .probe = probe_of(placement)});
   const std::uint64_t hits = profile.decider->fast_path().stats().hits;
   if (hits != profile.hits_told)
     parts_.metrics.shape_hits.add(static_cast<double>(hits - profile.hits_told));
@@ -82,10 +97,12 @@ bool Scheduler::still_wanted(const Placement& placement) const {
 }
 
 void Scheduler::conclude(const PlacementPtr& placement, Decision decision) {
+  placement->profile->decisions->decided(decision);
   if (!decision.status.ok()) {
     refused(placement, std::move(decision));
     return;
   }
+  parts_.metrics.algorithm(now() - placement->start);
   placement->attempt = std::move(decision.attempt);
   placement->node = std::move(decision.node);
   place(placement);
@@ -94,6 +111,7 @@ void Scheduler::conclude(const PlacementPtr& placement, Decision decision) {
 void Scheduler::place(const PlacementPtr& placement) {
   placement->assumed = PodCompiler::placed(*placement->pod, placement->node);
   cluster_.assume_pod(placement->assumed);
+  cache_changed();
   queue_->nominator().remove(*placement->pod);
   placement->stage_start = now();
   Status status = reserve(*placement);
@@ -160,6 +178,7 @@ bool Scheduler::give_up(Placement& placement) {
   for (auto at = plugins.rbegin(); at != plugins.rend(); ++at)
     (*at)->unreserve(placement.cycle(), placement.node);
   stage_ended(placement, Stage::kUnreserve, Code::kSuccess);
+  cache_changed();
   return cluster_.forget_pod(placement.pod->uid);
 }
 

@@ -96,10 +96,12 @@ void Scheduler::pre_bind(const PlacementPtr& placement, std::size_t next) {
   }
   PreBind* const plugin = placement->pre_binds[next];
   const Instant since = now();
+  parts_.metrics.under_way(Operation::kPreBind, +1);
   plugin->pre_bind(placement->cycle(), placement->node,
                    parts_.scope.done<Status>(
                        kForgotten, [this, placement, next, plugin, since](Result<Status> result) {
                          Status status = result ? *result : Status::error(result.error().message);
+                         parts_.metrics.under_way(Operation::kPreBind, -1);
                          plugin_ran(*placement, *plugin, Stage::kPreBind, status.code, since);
                          if (status.ok() || (status.skipped() && !placement->cancelled)) {
                            pre_bind(placement, next + 1);
@@ -139,19 +141,21 @@ void Scheduler::bind(const PlacementPtr& placement, std::size_t next_extender) {
   for (std::size_t i = next_extender; i < parts_.extenders.size(); ++i) {
     Extender* const extender = parts_.extenders[i];
     if (!extender->binds() || !extender->interested(placement->pod->document)) continue;
-    extender->bind(
-        {placement->pod->name, placement->pod->ns, placement->pod->uid, placement->node},
-        parts_.scope.done<Ok>(kForgotten, [this, placement, extender, i](Result<Ok> result) {
-          if (result) {
-            bound(placement);
-          } else if (extender->ignorable()) {
-            parts_.log.warn("extender could not bind and is left out",
-                            {{"extender", extender->name()}, {"error", result.error()}});
-            bind(placement, i + 1);
-          } else {
-            binding_failed(placement, Status::error(result.error().message));
-          }
-        }));
+    extender->bind({placement->pod->name, placement->pod->ns, placement->pod->uid, placement->node},
+                   parts_.scope.done<Ok>(kForgotten, [this, placement, extender, i,
+                                                      since = now()](Result<Ok> result) {
+                     parts_.metrics.extender_call(extender->name(), "bind", result.has_value(),
+                                                  now() - since);
+                     if (result) {
+                       bound(placement);
+                     } else if (extender->ignorable()) {
+                       parts_.log.warn("extender could not bind and is left out",
+                                       {{"extender", extender->name()}, {"error", result.error()}});
+                       bind(placement, i + 1);
+                     } else {
+                       binding_failed(placement, Status::error(result.error().message));
+                     }
+                   }));
     return;
   }
   placement->stage_start = now();

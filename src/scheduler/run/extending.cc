@@ -34,7 +34,7 @@ bool Scheduler::ask_extenders(const PlacementPtr& placement) {
     if (extender->interested(placement->pod->document)) asking->interested.push_back(extender);
   if (asking->interested.empty()) return false;
   Decider& decider = *placement->profile->decider;
-  Decision decision = decider.begin(placement->pod);
+  Decision decision = decider.begin(placement->pod, probe_of(*placement));
   asking->promised = decision.status.ok() && decider.nominated(decision);
   ask_about(asking, std::move(decision));
   return true;
@@ -73,33 +73,35 @@ void Scheduler::ask_filter(const std::shared_ptr<Asking>& asking) {
     return;
   }
   Extender* const extender = asking->interested[asking->next++];
-  extender->filter(extender_args(*asking, *extender),
-                   parts_.scope.done<ExtenderFilterResult>(
-                       kNoLimit, [this, asking, extender](Result<ExtenderFilterResult> answer) {
-                         if (!still_wanted(*asking->placement)) {
-                           queue_->done(asking->placement->pod->uid);
-                           return;
-                         }
-                         if (!answer && !extender->ignorable()) {
-                           Decision failed;
-                           failed.status = Status::error(answer.error().message);
-                           conclude(asking->placement, std::move(failed));
-                           return;
-                         }
-                         if (!answer) {
-                           parts_.log.warn("extender was left out", {{"extender", extender->name()},
-                                                                     {"error", answer.error()}});
-                           ask_filter(asking);
-                           return;
-                         }
-                         for (const auto& [node, message] : answer->failed)
-                           asking->refused[node] = {Code::kUnschedulable, {message}, extenders()};
-                         for (const auto& [node, message] : answer->unresolvable)
-                           asking->refused[node] = {Code::kUnresolvable, {message}, extenders()};
-                         asking->nodes.clear();
-                         for (const auto& kept : answer->kept) asking->nodes.push_back(kept.name);
-                         ask_filter(asking);
-                       }));
+  extender->filter(
+      extender_args(*asking, *extender),
+      parts_.scope.done<ExtenderFilterResult>(kNoLimit, [this, asking, extender, since = now()](
+                                                            Result<ExtenderFilterResult> answer) {
+        parts_.metrics.extender_call(extender->name(), "filter", answer.has_value(), now() - since);
+        if (!still_wanted(*asking->placement)) {
+          queue_->done(asking->placement->pod->uid);
+          return;
+        }
+        if (!answer && !extender->ignorable()) {
+          Decision failed;
+          failed.status = Status::error(answer.error().message);
+          conclude(asking->placement, std::move(failed));
+          return;
+        }
+        if (!answer) {
+          parts_.log.warn("extender was left out",
+                          {{"extender", extender->name()}, {"error", answer.error()}});
+          ask_filter(asking);
+          return;
+        }
+        for (const auto& [node, message] : answer->failed)
+          asking->refused[node] = {Code::kUnschedulable, {message}, extenders()};
+        for (const auto& [node, message] : answer->unresolvable)
+          asking->refused[node] = {Code::kUnresolvable, {message}, extenders()};
+        asking->nodes.clear();
+        for (const auto& kept : answer->kept) asking->nodes.push_back(kept.name);
+        ask_filter(asking);
+      }));
 }
 
 void Scheduler::filtered(const std::shared_ptr<Asking>& asking) {
@@ -121,30 +123,36 @@ void Scheduler::ask_scores(const std::shared_ptr<Asking>& asking) {
     return;
   }
   Extender* const extender = asking->interested[asking->next++];
+  parts_.metrics.under_way(Operation::kPrioritizingExtender, +1);
   extender->prioritize(
       extender_args(*asking, *extender),
-      parts_.scope.done<HostScores>(kNoLimit, [this, asking, extender](Result<HostScores> answer) {
-        if (!still_wanted(*asking->placement)) {
-          queue_->done(asking->placement->pod->uid);
-          return;
-        }
-        if (!answer)  // k8s 1.36: then it has no say
-          parts_.log.warn("extender did not score",
-                          {{"extender", extender->name()}, {"error", answer.error()}});
-        if (answer)
-          for (const HostScore& host : answer->hosts) {
-            asking->points[host.host] +=
-                host.score * answer->weight * (kMaxNodeScore / kMaxExtenderScore);
-            asking->chance[host.host] = parts_.random.next() >> 1;
-          }
-        ask_scores(asking);
-      }));
+      parts_.scope.done<HostScores>(
+          kNoLimit, [this, asking, extender, since = now()](Result<HostScores> answer) {
+            parts_.metrics.under_way(Operation::kPrioritizingExtender, -1);
+            if (extender->prioritizes())
+              parts_.metrics.extender_call(extender->name(), "prioritize", answer.has_value(),
+                                           now() - since);
+            if (!still_wanted(*asking->placement)) {
+              queue_->done(asking->placement->pod->uid);
+              return;
+            }
+            if (!answer)  // k8s 1.36: then it has no say
+              parts_.log.warn("extender did not score",
+                              {{"extender", extender->name()}, {"error", answer.error()}});
+            if (answer)
+              for (const HostScore& host : answer->hosts) {
+                asking->points[host.host] +=
+                    host.score * answer->weight * (kMaxNodeScore / kMaxExtenderScore);
+                asking->chance[host.host] = parts_.random.next() >> 1;
+              }
+            ask_scores(asking);
+          }));
 }
 
 void Scheduler::answered(const std::shared_ptr<Asking>& asking) {
   const PlacementPtr& placement = asking->placement;
   Decider& decider = *placement->profile->decider;
-  Decision decision = decider.begin(placement->pod);
+  Decision decision = decider.begin(placement->pod, probe_of(*placement));
   if (!decision.status.ok()) return conclude(placement, std::move(decision));
   if (asking->promised && !decider.nominated(decision)) {
     asking->promised = false;  // somebody took its place meanwhile: ask about the others

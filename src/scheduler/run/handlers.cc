@@ -49,6 +49,7 @@ bool Scheduler::responsible(const Pod& pod) const {
 }
 
 void Scheduler::pod_added(const PodPtr& pod) {
+  cache_changed();
   const Handling handling(parts_.metrics, clock_,
                           {pod->assigned() ? kAssignedPod : kUnscheduledPod, action::kAdd});
   if (pod->assigned()) {
@@ -61,6 +62,7 @@ void Scheduler::pod_added(const PodPtr& pod) {
 }
 
 void Scheduler::pod_updated(const PodPtr& before, const PodPtr& after) {
+  cache_changed();
   if (before->assigned()) {
     const Handling handling(parts_.metrics, clock_, {kAssignedPod, action::kUpdate});
     cluster_.update_pod(after);
@@ -93,6 +95,7 @@ void Scheduler::pod_updated(const PodPtr& before, const PodPtr& after) {
 }
 
 void Scheduler::pod_deleted(const PodPtr& last) {
+  cache_changed();
   const Handling handling(parts_.metrics, clock_,
                           {last->assigned() ? kAssignedPod : kUnscheduledPod, action::kDelete});
   if (last->assigned()) {
@@ -131,6 +134,7 @@ void Scheduler::assumed_pod_deleted(const Pod& pod) {
 }
 
 void Scheduler::node_added(const NodePtr& node) {
+  cache_changed();
   const Handling handling(parts_.metrics, clock_, {kNode, action::kAdd});
   cluster_.put_node(node);
   queue_->move_all({.event = {kNode, action::kAdd}, .node_after = node});
@@ -148,6 +152,7 @@ void Scheduler::node_updated(const NodePtr& before, const NodePtr& after) {
 }
 
 void Scheduler::node_deleted(const NodePtr& last) {
+  cache_changed();
   const Handling handling(parts_.metrics, clock_, {kNode, action::kDelete});
   queue_->move_all({.event = {kNode, action::kDelete}, .node_before = last});
   cluster_.remove_node(last->name);

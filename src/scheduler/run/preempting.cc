@@ -64,18 +64,20 @@ void Scheduler::ask_next_to_preempt(const PreemptingPtr& asking) {
       if (!extender.config().node_cache_capable) victims.pods.push_back(victim->document);
     }
   }
-  extender.preempt(std::move(args),
-                   parts_.scope.done<VictimsByNode>(kNoLimit, [this, asking, &extender](
-                                                                  Result<VictimsByNode> answer) {
-                     Result<Ok> taken = answer ? take_victims(*asking, extender, *answer)
-                                               : tl::unexpected(std::move(answer.error()));
-                     if (!taken && !extender.ignorable())
-                       return asking->done(tl::unexpected(std::move(taken.error())));
-                     if (!taken)
-                       parts_.log.warn("extender was left out of a preemption",
-                                       {{"extender", extender.name()}, {"error", taken.error()}});
-                     ask_next_to_preempt(asking);
-                   }));
+  extender.preempt(
+      std::move(args),
+      parts_.scope.done<VictimsByNode>(kNoLimit, [this, asking, &extender,
+                                                  since = now()](Result<VictimsByNode> answer) {
+        parts_.metrics.extender_call(extender.name(), "preempt", answer.has_value(), now() - since);
+        Result<Ok> taken = answer ? take_victims(*asking, extender, *answer)
+                                  : tl::unexpected(std::move(answer.error()));
+        if (!taken && !extender.ignorable())
+          return asking->done(tl::unexpected(std::move(taken.error())));
+        if (!taken)
+          parts_.log.warn("extender was left out of a preemption",
+                          {{"extender", extender.name()}, {"error", taken.error()}});
+        ask_next_to_preempt(asking);
+      }));
 }
 
 // k8s 1.36: the answer replaces the candidates. It may name other victims, and other nodes.

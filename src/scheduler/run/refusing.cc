@@ -15,6 +15,7 @@ struct Scheduler::Refusal {
 // Nothing fits, or something went wrong on the way.
 void Scheduler::refused(const PlacementPtr& placement, Decision decision) {
   if (!decision.status.rejected() || cluster_.size() == 0) {
+    parts_.metrics.algorithm(now() - placement->start);
     handle_failure(*placement, decision.status, nullptr, decision.status.message(), std::string());
     return;
   }
@@ -89,6 +90,7 @@ void Scheduler::post_filtered(const RefusalPtr& refusal) {
 void Scheduler::refusal_ended(const RefusalPtr& refusal) {
   const PodPtr pod = refusal->placement->pod;
   const Diagnosis& diagnosis = refusal->decision.diagnosis;
+  parts_.metrics.algorithm(now() - refusal->placement->start);
   handle_failure(*refusal->placement, refusal->decision.status, &diagnosis,
                  fit_error_text(diagnosis, refusal->all.status.message()), refusal->all.nominate);
   resume(*pod);

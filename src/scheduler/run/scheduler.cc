@@ -47,10 +47,13 @@ Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Regist
   setup.on_ready = [this] { wake(); };
   if (!parts_.extenders.empty()) setup.extender = extenders();
   queue_ = std::make_unique<SchedulingQueue>(parts_.scope.executor().clock(), std::move(setup));
-  for (const auto& profile : profiles_)
+  for (const auto& profile : profiles_) {
     profile->decider =
         std::make_unique<Decider>(profile->profile, cluster_, reasons_, &queue_->nominator(),
                                   search_start_, decider_spec(config));
+    profile->decisions =
+        std::make_unique<DecisionMetrics>(parts_.metrics, profile->profile, clock_);
+  }
 }
 
 DeciderSpec Scheduler::decider_spec(const SchedulerConfig& config) {
@@ -62,6 +65,7 @@ DeciderSpec Scheduler::decider_spec(const SchedulerConfig& config) {
   }
   spec.mode = parts_.mode;
   spec.verify_every = parts_.verify_decisions;
+  spec.clock = &clock_;
   spec.on_fallback = [this](std::string_view why) { parts_.metrics.shape_fallback(why); };
   spec.on_build = [this] { parts_.metrics.shape_builds.add(); };
   spec.on_mismatch = [this](const Pod& pod, std::string_view what) {
@@ -78,15 +82,26 @@ Scheduler::~Scheduler() = default;
 void Scheduler::start() {
   running_ = true;
   queue_->run(parts_.scope);
-  tell_cache_size();
+  tell_metrics();
+  cache_changed();
   wake();
 }
 
-void Scheduler::tell_cache_size() {
-  parts_.metrics.cache_size(cluster_.size(), static_cast<double>(cluster_.pod_count()),
-                            static_cast<double>(cluster_.assumed_count()));
+void Scheduler::tell_metrics() {
+  for (const auto& profile : profiles_) profile->decisions->tell();
   parts_.scope.after(
-      1s, [this] { tell_cache_size(); }, Timer::kBackground);
+      1s, [this] { tell_metrics(); }, Timer::kBackground);
+}
+
+// Once a turn, however much changed in it.
+void Scheduler::cache_changed() {
+  if (telling_size_ || !running_) return;
+  telling_size_ = true;
+  parts_.scope.post([this] {
+    telling_size_ = false;
+    parts_.metrics.cache_size(cluster_.size(), static_cast<double>(cluster_.pod_count()),
+                              static_cast<double>(cluster_.assumed_count()));
+  });
 }
 
 void Scheduler::stage_ended(Placement& placement, Stage stage, Code code) {

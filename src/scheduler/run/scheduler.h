@@ -114,7 +114,8 @@ class Scheduler final : public FeedHandler, private Services {
   void wake();
   void decide_some();
   void try_one(QueuedPodPtr);
-  Decision decide(ProfileState&, const PodPtr&);
+  Decision decide(Placement&);
+  PluginProbe* probe_of(const Placement&) const;  // null: it is not in the sample
   bool skip(const ProfileState&, const Pod&);
   void conclude(const PlacementPtr&, Decision);
   bool still_wanted(const Placement&) const;  // after a while in which anything may have happened
@@ -208,7 +209,8 @@ class Scheduler final : public FeedHandler, private Services {
   Instant now() const { return clock_.now(); }
   void stage_ended(Placement&, Stage, Code);  // since placement.stage_start
   void plugin_ran(const Placement&, const Plugin&, Stage, Code, Instant since);
-  void tell_cache_size();
+  void tell_metrics();
+  void cache_changed();  // pods or nodes came or went
 
   SchedulerParts parts_;
   const Clock& clock_;  // also after the scope is gone
@@ -225,7 +227,8 @@ class Scheduler final : public FeedHandler, private Services {
   SearchStart search_start_;
   std::set<std::string, std::less<>> paused_for_;  // uids of pods that others wait for
   Task stopped_;
-  bool running_ = false, deciding_ = false;
+  Instant woken_ = {};
+  bool running_ = false, deciding_ = false, telling_size_ = false;
 };
 
 }  // namespace berth::scheduler
