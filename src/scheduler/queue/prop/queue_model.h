@@ -53,6 +53,7 @@ class QueueModel {
   void denominate(const Pod&);
   // "uid" of a pod that is queued, "uid?" of one of which only the name is known.
   std::vector<std::string> nominated(const std::string& node) const;
+  const std::map<std::string, std::string>& node_of() const { return node_of_; }  // by uid
 
   struct PoolEntry {
     std::string key;

@@ -395,10 +395,9 @@ class History {
     if (queue_->in_flight_pods() != flying) return "in flight";
     if (queue_->in_flight_events() != model_->flight.size() - flying.size())
       return "events kept for pods in flight";
-    for (std::string uid : model_->nominated("")) {
-      uid.erase(std::min(uid.find('?'), uid.size()));
-      const std::string* node = queue_->nominator().node_of(uid);
-      if (node == nullptr || !node->empty()) return uid + " nominated for nowhere";
+    for (const auto& [uid, node] : model_->node_of()) {
+      const std::string* mine = queue_->nominator().node_of(uid);
+      if (mine == nullptr || *mine != node) return "where " + uid + " is nominated";
     }
     for (const char* node : {"n1", "n2"}) {
       std::vector<std::string> mine;
