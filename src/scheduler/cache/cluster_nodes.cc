@@ -51,7 +51,7 @@ void ClusterState::put_node(NodePtr node) {
     update_eligibility(id, slot(id).node.get());
     enter_counters(id, +1);
   }
-  touch(id, true);
+  touch(id, row_change::kObject);
 }
 
 void ClusterState::new_node(NodeId id, NodePtr node) {
@@ -67,7 +67,7 @@ void ClusterState::new_node(NodeId id, NodePtr node) {
   for (const PodPtr& pod : added.pods) account_claims(*pod, +1);
   join_zone(id, added.node->zone_key);
   layout_stale_ = true;
-  touch(id, true);
+  touch(id, row_change::kObject);
 }
 
 void ClusterState::remove_node(std::string_view name) {
@@ -105,7 +105,7 @@ void ClusterState::leave_zone(NodeId id, const std::string& zone) {
   if (at->second.empty()) zones_.erase(at);
 }
 
-void ClusterState::touch(NodeId id, bool object) {
+void ClusterState::touch(NodeId id, RowChanges changes) {
   NodeSlot& changed = slot(id);
   if (!changed.node) return;
   if (!changed.touched) {
@@ -114,7 +114,7 @@ void ClusterState::touch(NodeId id, bool object) {
   }
   if (layout_stale_) return;  // every row is about to be filled anew
   fill_row(changed.row);
-  write_journal(changed.row, object);
+  write_journal(changed.row, changes);
 }
 
 void ClusterState::begin_cycle() {
@@ -145,7 +145,7 @@ void ClusterState::rebuild_layout() {
   const std::uint32_t capacity = std::bit_ceil(std::max<std::uint32_t>(count, 64));
   journal_.resize(capacity);
   journal_rows_.assign(capacity, 0);
-  journal_objects_.assign(capacity, 0);
+  journal_changes_.assign(capacity, 0);
   last_entry_.assign(count, 0);
   journal_start_ = journal_end_;
   layout_stale_ = false;
@@ -190,11 +190,11 @@ void ClusterState::fill_row(std::uint32_t row) {
                       (from.ports > 0 ? row_flag::kHasPorts : 0) | (is_wide ? row_flag::kWide : 0);
 }
 
-void ClusterState::write_journal(std::uint32_t row, bool object) {
+void ClusterState::write_journal(std::uint32_t row, RowChanges changes) {
   const std::uint64_t at = journal_end_ & (journal_.size() - 1);
   journal_.copy_row(table_, row, static_cast<std::uint32_t>(at));
   journal_rows_[at] = row;
-  journal_objects_[at] = object ? 1 : 0;
+  journal_changes_[at] = changes;
   last_entry_[row] = journal_end_++;
 }
 
@@ -202,8 +202,15 @@ std::uint64_t ClusterState::journal_begin() const {
   const std::uint64_t kept = journal_.size();
   return std::max(journal_start_, journal_end_ > kept ? journal_end_ - kept : 0);
 }
-bool ClusterState::journal_object(std::uint64_t entry) const {
-  return journal_objects_[entry & (journal_.size() - 1)] != 0;
+
+ClusterState::JournalBlock ClusterState::journal_from(std::uint64_t entry,
+                                                      std::uint32_t most) const {
+  BERTH_CHECK(entry >= journal_begin() && entry < journal_end_);
+  const std::uint64_t ring = journal_.size(), at = entry & (ring - 1);
+  const auto count =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({journal_end_ - entry, most, ring - at}));
+  return {journal_.rows(*this, static_cast<std::uint32_t>(at), count), &journal_rows_[at],
+          &journal_changes_[at]};
 }
 
 std::optional<std::uint32_t> ClusterState::row_of(NodeId id) const {

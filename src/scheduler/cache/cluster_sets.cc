@@ -98,6 +98,7 @@ std::shared_ptr<PodSet> ClusterState::find_or_make_set(const PodSetSpec& spec) {
   made->spec_ = spec;
   made->text_ = text;
   made->held_epoch_ = ++held_clock_;
+  made->tally_.change = change_of_new_tally();
   sets_.insert_or_assign(std::move(text), made);
   if (const std::optional<std::string> key = index_key(spec))
     set_index_[*key].push_back(made.get());
@@ -127,8 +128,8 @@ void ClusterState::forget_set(PodSet* set) {
 }
 
 void ClusterState::count_set(PodSet& set) {
-  set.tally_ = {};
-  set.tally_.by_node.resize(slots_.size());
+  set.tally_.by_node.assign(slots_.size(), 0);
+  set.tally_.total = 0;
   for (const auto& [uid, record] : records_) {
     if (!contains(set, *record.pod)) continue;
     ++set.tally_.by_node[index(record.node)];
@@ -226,19 +227,29 @@ void ClusterState::add_to(Tally& tally, std::span<DomainCounter* const> counters
   }
 }
 
-void ClusterState::count_pod(const Pod& pod, NodeId id, int sign) {
+RowChanges ClusterState::change_of_new_tally() {
+  const RowChanges change = next_tally_change_;
+  next_tally_change_ = change << 1 != 0 ? change << 1 : row_change::kFirstTally;
+  return change;
+}
+
+RowChanges ClusterState::count_pod(const Pod& pod, NodeId id, int sign) {
+  RowChanges changes = row_change::kPods;
   for (const PodSet* of : sets_of(pod)) {
     auto& set = const_cast<PodSet&>(*of);
     if (planted(CacheFault::kForgetOnDelete) && sign < 0) break;
     add_to(set.tally_, set.counters_, id, sign);
+    changes |= set.tally_.change;
   }
+  if (planted(CacheFault::kKeepOwnPart)) changes = row_change::kPods;
   const PodAffinity& affinity = pod.spec->affinity;
-  if (!affinity.stated || !affinity.error.empty()) return;
+  if (!affinity.stated || !affinity.error.empty()) return changes;
   Held& held = held_by(pod);
   held.pods = static_cast<std::uint32_t>(static_cast<int>(held.pods) + sign);
   for (const std::shared_ptr<HeldTally>& term : held.terms) {
     DomainCounter* const counter = term->counter.get();
     add_to(term->tally, {&counter, 1}, id, sign);
+    changes |= term->tally.change;
     term->pods = static_cast<std::uint32_t>(static_cast<int>(term->pods) + sign);
     std::vector<const HeldTerm*>& list = term->set->held_;
     if (sign > 0 && term->pods == 1) {
@@ -250,6 +261,7 @@ void ClusterState::count_pod(const Pod& pod, NodeId id, int sign) {
     }
   }
   if (held.pods == 0) held_.erase({pod.spec.get(), pod.ns});
+  return changes;
 }
 
 // ---- terms that pods hold
@@ -292,6 +304,7 @@ std::shared_ptr<ClusterState::HeldTally> ClusterState::held_tally(const PodSetSp
       at = at->second.expired() ? held_tallies_.erase(at) : std::next(at);
   auto made = std::make_shared<HeldTally>();
   made->set = find_or_make_set(spec);
+  made->tally.change = change_of_new_tally();
   made->counter = new_counter(topology_key(topology_label), nullptr, made->tally);
   made->term = {kind, weight, made->counter};
   held_tallies_.insert_or_assign(std::move(text), made);

@@ -135,8 +135,7 @@ void ClusterState::place(PodPtr pod, NodeId id, bool assume) {
   records_[placed.uid] = {pod, id, place, assume};
   assumed_ += assume ? 1 : 0;
   on.pods.push_back(std::move(pod));
-  account(placed, id, +1);
-  touch(id, false);
+  touch(id, account(placed, id, +1));
 }
 
 ClusterState::PodRecord ClusterState::take(std::string_view uid) {
@@ -151,8 +150,7 @@ ClusterState::PodRecord ClusterState::take(std::string_view uid) {
     records_.find(pods[gone.place]->uid)->second.place = gone.place;
   }
   pods.pop_back();
-  account(*gone.pod, gone.node, -1);
-  touch(gone.node, false);
+  touch(gone.node, account(*gone.pod, gone.node, -1));
   release_slot(gone.node);
   return gone;
 }
@@ -170,11 +168,10 @@ void ClusterState::put_back(PodRecord record) {
   assumed_ += record.assumed ? 1 : 0;
   const PodPtr pod = record.pod;
   records_[pod->uid] = std::move(record);
-  account(*pod, id, +1);
-  touch(id, false);
+  touch(id, account(*pod, id, +1));
 }
 
-void ClusterState::account(const Pod& pod, NodeId id, int sign) {
+RowChanges ClusterState::account(const Pod& pod, NodeId id, int sign) {
   NodeSlot& on = slot(id);
   const Resources& used = pod.used();
   on.sums.millicores += sign * used.millicores;
@@ -202,7 +199,7 @@ void ClusterState::account(const Pod& pod, NodeId id, int sign) {
   }
   if (pod.volumes) on.volumes_epoch = ++volumes_epoch_;
   if (on.node) account_claims(pod, sign);
-  count_pod(pod, id, sign);
+  return count_pod(pod, id, sign);
 }
 
 void ClusterState::account_claims(const Pod& pod, int sign) {

@@ -197,19 +197,17 @@ class ClusterState {
   std::uint64_t layout_epoch() const { return layout_epoch_; }  // moves when rows change places
 
   // --- Reading: the journal of rows. ---
-  // Every change of a row is an entry with the row's new values. Entry n stands in journal() at
-  // n modulo its size.
+  // Every change of a row is an entry with the row's new values.
   std::uint64_t journal_end() const { return journal_end_; }
   std::uint64_t journal_begin() const;  // the oldest entry that is still there
-  const Columns& journal() const { return journal_; }
-  std::uint32_t journal_row(std::uint64_t entry) const {
-    return journal_rows_[entry & (journal_rows_.size() - 1)];
-  }
-  bool journal_object(std::uint64_t entry) const;   // the node object changed, not only its pods
-  bool journal_latest(std::uint64_t entry) const {  // no later entry of the same row
-    return last_entry_[journal_row(entry)] == entry;
-  }
-  void prefetch_latest(std::uint32_t row) const { __builtin_prefetch(&last_entry_[row]); }
+  struct JournalBlock {                 // entries that lie together
+    Rows rows;
+    const std::uint32_t* row;  // whose entry it is
+    const RowChanges* changes;
+  };
+  JournalBlock journal_from(std::uint64_t entry, std::uint32_t most) const;  // one at least
+  // The latest entry about the row.
+  const std::uint64_t& journal_latest(std::uint32_t row) const { return last_entry_[row]; }
 
   // --- For tests and the checker: everything counted anew; empty when all agrees. ---
   std::string recount() const;
@@ -304,17 +302,17 @@ class ClusterState {
   void place(PodPtr, NodeId, bool assumed);  // at the end of the node's list
   PodRecord take(std::string_view uid);      // the last one takes its place
   void put_back(PodRecord);                  // undoes take(), the order of the list too
-  void account(const Pod&, NodeId, int sign);
+  RowChanges account(const Pod&, NodeId, int sign);
   void account_claims(const Pod&, int sign);
 
   // cluster_nodes.cc: nodes and rows
   void new_node(NodeId, NodePtr);
   void join_zone(NodeId, const std::string& zone);
   void leave_zone(NodeId, const std::string& zone);
-  void touch(NodeId, bool object);
+  void touch(NodeId, RowChanges);
   void fill_row(std::uint32_t row);
   void rebuild_layout();
-  void write_journal(std::uint32_t row, bool object);
+  void write_journal(std::uint32_t row, RowChanges);
 
   // cluster_lookups.cc: domains, taints, selectors, images
   void enter_domains(NodeId, const Node&);
@@ -331,7 +329,8 @@ class ClusterState {
   void freeze_images(NodeSlot&);
 
   // cluster_sets.cc: sets, terms and counters
-  void count_pod(const Pod&, NodeId, int sign);
+  RowChanges count_pod(const Pod&, NodeId, int sign);
+  RowChanges change_of_new_tally();
   void add_to(Tally&, std::span<DomainCounter* const>, NodeId, std::int32_t by);
   void update_eligibility(NodeId, const Node*);
   bool eligible(const Eligibility::Spec&, NodeId) const;
@@ -364,7 +363,8 @@ class ClusterState {
 
   Columns journal_;
   std::vector<std::uint32_t> journal_rows_;
-  std::vector<std::uint8_t> journal_objects_;
+  std::vector<RowChanges> journal_changes_;
+  RowChanges next_tally_change_ = row_change::kFirstTally;
   std::vector<std::uint64_t> last_entry_;  // by row
   std::uint64_t journal_end_ = 0, journal_start_ = 0;
 

@@ -13,6 +13,7 @@
 #include "kube/label_selector.h"
 #include "scheduler/cache/ids.h"
 #include "scheduler/cache/pod.h"
+#include "scheduler/cache/rows.h"
 
 namespace berth::scheduler {
 
@@ -42,8 +43,9 @@ class Eligibility {
 
 // Something that is counted on nodes.
 struct Tally {
-  std::vector<std::int32_t> by_node;  // may be shorter than the number of nodes: zeros
-  std::int64_t total = 0;             // on nodes that have a row
+  std::vector<std::int32_t> by_node;          // may be shorter than the number of nodes: zeros
+  std::int64_t total = 0;                     // on nodes that have a row
+  RowChanges change = row_change::kAnything;  // what a row's journal entry says when this changed
   std::int32_t on(NodeId node) const {
     return index(node) < by_node.size() ? by_node[index(node)] : 0;
   }
@@ -69,6 +71,7 @@ class DomainCounter : public std::enable_shared_from_this<DomainCounter> {
   std::int32_t least_if(DomainId domain, std::int32_t count) const;
   const std::shared_ptr<const Eligibility>& eligibility() const { return eligibility_; }
   bool eligible(NodeId node) const { return !eligibility_ || eligibility_->has(node); }
+  RowChanges change() const { return tally_->change; }  // Tally::change of what is counted
 
  private:
   friend class ClusterState;

@@ -16,6 +16,7 @@ enum class CacheFault : std::uint8_t {
   kRankWithoutStart,  // ties are ranked from the first row
   kKeepFeasible,      // a domain's verdict flips and its rows do not
   kKeepOnRemoval,     // caches outlive the rows they were made for
+  kKeepOwnPart,       // an entry of the journal does not tell which counts changed
 };
 
 #ifdef BERTH_PLANTED_FAULTS

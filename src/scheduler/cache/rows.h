@@ -23,6 +23,14 @@ inline constexpr std::uint32_t kHasPorts = 2;       // some pod on it holds a ho
 inline constexpr std::uint32_t kWide = 4;  // an amount beyond 2^46: doubles are no longer exact
 }  // namespace row_flag
 
+// What a change of a row was about: its node object or its pods, and what is counted on nodes. Each
+// Tally has a bit; as there may be more of them than bits, some share one.
+using RowChanges = std::uint64_t;
+namespace row_change {
+inline constexpr RowChanges kObject = 1, kPods = 2, kFirstTally = 4;
+inline constexpr RowChanges kAnything = ~RowChanges{0};
+}  // namespace row_change
+
 // A view, immutable for the length of a call. Resource columns are doubles holding integers
 // (millicores, bytes); rows flagged kWide must be computed from int64 (ClusterState::node()).
 struct Rows {

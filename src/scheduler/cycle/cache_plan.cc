@@ -41,6 +41,8 @@ std::optional<CachePlan> plan_cache(const Profile& profile, Cycle& cycle, std::s
     if (cycle.skipped.has(plugin->id())) continue;
     switch (plugin->reach(cycle.shape)) {
       case Reach::kObject:
+        plan.object_filters.push_back(plugin);
+        break;
       case Reach::kRow:
         plan.row_filters.push_back(plugin);
         break;
@@ -72,13 +74,15 @@ std::optional<CachePlan> plan_cache(const Profile& profile, Cycle& cycle, std::s
       why = "normalized_per_node";
       return std::nullopt;
     }
-    if (scorer.plugin->score_reach(cycle.shape) == Reach::kDomain) {
+    const Reach reach = scorer.plugin->score_reach(cycle.shape);
+    if (reach == Reach::kDomain) {
       entry.by_domain = dynamic_cast<ByDomain*>(scorer.plugin);
       plan.by_domain.push_back(entry);
     } else if (normalization == Normalize::kNone) {
       most_local += scorer.weight * 100;
       plan.local.push_back(entry);
     } else {
+      if (reach != Reach::kObject) plan.regrouping = row_change::kAnything;
       plan.normalised.push_back(entry);
     }
   }
@@ -88,7 +92,10 @@ std::optional<CachePlan> plan_cache(const Profile& profile, Cycle& cycle, std::s
   }
   for (CachePlan::Judge& judge : plan.judges) judge.own = own_place(plan, judge.by_domain);
   for (CachePlan::Scorer& scorer : plan.by_domain) scorer.own = own_place(plan, scorer.by_domain);
-  for (ByDomain* owner : plan.owners) owner->keys(cycle, plan.keys);
+  for (ByDomain* owner : plan.owners) {
+    owner->keys(cycle, plan.keys);
+    plan.regrouping |= owner->own_part_changes(cycle);
+  }
   std::sort(plan.keys.begin(), plan.keys.end());
   plan.keys.erase(std::unique(plan.keys.begin(), plan.keys.end()), plan.keys.end());
   plan.skipped = cycle.skipped;

@@ -23,13 +23,17 @@ struct CachePlan {
     ByDomain* by_domain;
     std::size_t own;
   };
-  std::vector<Filter*> row_filters;  // answers that depend on the row alone, in profile order
-  std::vector<Judge> judges;         // and those that depend on its domains
-  std::vector<Scorer> local;         // no normalisation: added up once a row
-  std::vector<Scorer> normalised;    // by row; the raw value is part of the group's key
+  std::vector<Filter*> object_filters;  // answers that depend on the node object alone
+  std::vector<Filter*> row_filters;     // and on what runs on the node
+  std::vector<Judge> judges;            // and on its domains
+  std::vector<Scorer> local;            // no normalisation: added up once a row
+  std::vector<Scorer> normalised;       // by row; the raw value is part of the group's key
   std::vector<Scorer> by_domain;
   std::vector<ByDomain*> owners;  // of own parts, each once
   std::vector<TopologyKeyId> keys;
+  // Changes after which a row may belong to another group, or the node object be refused. Others
+  // leave row filters and local scores to look at.
+  RowChanges regrouping = row_change::kObject;
   PluginSet skipped, skipped_score;  // as they were when the plan was made
 };
 

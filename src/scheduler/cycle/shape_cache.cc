@@ -31,6 +31,7 @@ ShapeCache::ShapeCache(CachePlan plan, const Cycle& cycle, CacheScratch& scratch
   const std::size_t padded = (std::size_t{rows_} + 63) / 64 * 64;
   group_.assign(padded, kNoGroup);
   local_.assign(padded, 0);
+  object_ok_.reset(rows_, false);
   feasible_.reset(rows_, false);
   group_domains_.resize(plan_.keys.size());
   group_own_.resize(plan_.owners.size());
@@ -62,32 +63,62 @@ bool ShapeCache::catch_up(const Cycle& cycle) {
   const std::uint64_t end = cluster.journal_end();
   if (seen_ < cluster.journal_begin() || end - seen_ > std::max<std::uint64_t>(rows_ / 2, kBlock))
     return false;
-  const std::uint64_t ring = cluster.journal().size();
+  scratch_.regrouping.clear();
   while (seen_ < end) {
-    const auto at = static_cast<std::uint32_t>(seen_ & (ring - 1));
-    const auto count =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>({end - seen_, kBlock, ring - at}));
-    const Rows rows = cluster.journal().rows(cluster, at, count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t row = cluster.journal_row(seen_ + i);
-      __builtin_prefetch(&group_[row]);
-      __builtin_prefetch(&local_[row]);
-      cluster.prefetch_latest(row);
+    const ClusterState::JournalBlock block = cluster.journal_from(seen_, kBlock);
+    for (std::uint32_t i = 0; i < block.rows.size; ++i) {
+      __builtin_prefetch(&group_[block.row[i]]);
+      __builtin_prefetch(&local_[block.row[i]]);
+      __builtin_prefetch(&cluster.journal_latest(block.row[i]));
     }
-    if (!look(cycle, rows)) return false;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (!cluster.journal_latest(seen_ + i)) continue;
-      if (planted(CacheFault::kSkipJournal) && (seen_ + i) % 4 == 0) continue;
-      if (!settle(cluster.journal_row(seen_ + i), i)) return false;
+    scratch_.ok.reset(block.rows.size, true);
+    if (!look_at_pods(cycle, block.rows)) return false;
+    for (std::uint32_t i = 0; i < block.rows.size; ++i, ++seen_) {
+      const std::uint32_t row = block.row[i];
+      if (planted(CacheFault::kSkipJournal) && seen_ % 4 == 0) continue;
+      if ((block.changes[i] & plan_.regrouping) != 0)
+        scratch_.regrouping.push_back(row);
+      else if (cluster.journal_latest(row) == seen_)
+        rescore(row, i);
     }
-    seen_ += count;
   }
+  return regroup(cycle);
+}
+
+// Only the row's pods changed, and none that its group depends on.
+void ShapeCache::rescore(std::uint32_t row, std::uint32_t in_block) {
+  const bool ok = scratch_.ok.has(in_block);
+  if (group_[row] == kNoGroup) {
+    if (ok && object_ok_.has(row)) scratch_.regrouping.push_back(row);
+    return;
+  }
+  if (!ok) return take(row);
+  const auto local = static_cast<std::uint16_t>(scratch_.local[in_block]);
+  if (local_[row] == local) return;
+  Group& of = groups_[group_[row]];
+  if (local_[row] == of.top && of.at_top > 0) --of.at_top;
+  of.raise(local, of.count == 1);
+  local_[row] = local;
+}
+
+// A row may be in the list because of an earlier change than its last one; it is looked at as it
+// is now.
+bool ShapeCache::regroup(const Cycle& cycle) {
+  const std::vector<std::uint32_t>& list = scratch_.regrouping;
+  if (list.empty()) return true;
+  const auto count = static_cast<std::uint32_t>(list.size());
+  Columns& gathered = scratch_.gathered;
+  gathered.match_layout(cycle.cluster.table());
+  if (gathered.size() < count) gathered.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) gathered.copy_row(cycle.cluster.table(), list[i], i);
+  if (!look(cycle, gathered.rows(cycle.cluster, 0, count))) return false;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (!settle(list[i], i)) return false;
   return true;
 }
 
-bool ShapeCache::look(const Cycle& cycle, const Rows& rows) {
+bool ShapeCache::look_at_pods(const Cycle& cycle, const Rows& rows) {
   CacheScratch& block = scratch_;
-  block.ok.reset(rows.size, true);
   for (const Filter* filter : plan_.row_filters)
     if (!filter->filter(cycle, rows, block.ok, nullptr).ok()) return false;
   block.points.resize(std::max<std::size_t>(block.points.size(), rows.size));
@@ -95,16 +126,28 @@ bool ShapeCache::look(const Cycle& cycle, const Rows& rows) {
   block.local.assign(rows.size, 0);
   for (const CachePlan::Scorer& scorer : plan_.local) {
     if (!scorer.plugin->score(cycle, rows, block.ok, points).ok()) return false;
-    for (std::uint32_t i = 0; i < rows.size; ++i) block.local[i] += scorer.weight * points[i];
-    bool in_range = true;
-    for (std::uint32_t i = 0; i < rows.size; ++i)
-      in_range &= static_cast<std::uint64_t>(points[i]) <= 100;
-    if (in_range) continue;
-    in_range = true;  // but rows that are out have no score
+    const auto weight = static_cast<std::uint32_t>(scorer.weight);
+    std::uint64_t beyond = 0;
+    for (std::uint32_t i = 0; i < rows.size; ++i) {
+      block.local[i] += weight * static_cast<std::uint32_t>(points[i]);
+      beyond |= static_cast<std::uint64_t>(points[i]) > 100 ? 1 : 0;
+    }
+    if (beyond == 0) continue;
+    bool in_range = true;  // but rows that are out have no score
     block.ok.for_each(
         [&](std::uint32_t i) { in_range = in_range && points[i] >= 0 && points[i] <= 100; });
     if (!in_range) return false;  // the plain path reports it
   }
+  return true;
+}
+
+bool ShapeCache::look(const Cycle& cycle, const Rows& rows) {
+  CacheScratch& block = scratch_;
+  block.ok.reset(rows.size, true);
+  for (const Filter* filter : plan_.object_filters)
+    if (!filter->filter(cycle, rows, block.ok, nullptr).ok()) return false;
+  block.object_ok = block.ok;
+  if (!look_at_pods(cycle, rows)) return false;
   block.normalised.resize(std::max(block.normalised.size(), plan_.normalised.size()));
   for (std::size_t n = 0; n < plan_.normalised.size(); ++n) {
     block.normalised[n].resize(rows.size);
@@ -124,6 +167,7 @@ bool ShapeCache::look(const Cycle& cycle, const Rows& rows) {
 
 bool ShapeCache::settle(std::uint32_t row, std::uint32_t in_block) {
   CacheScratch& block = scratch_;
+  object_ok_.assign(row, block.object_ok.has(in_block));
   if (!block.ok.has(in_block)) {
     take(row);
     return true;
@@ -181,16 +225,8 @@ std::uint16_t ShapeCache::group_of_key() {
 
 void ShapeCache::put(std::uint32_t row, std::uint16_t group, std::uint16_t local) {
   Group& of = groups_[group];
-  if (of.count++ == 0) {
-    ++live_groups_;
-    of.top = local;
-    of.at_top = 1;
-  } else if (local > of.top) {
-    of.top = local;
-    of.at_top = 1;
-  } else if (local == of.top) {
-    ++of.at_top;
-  }
+  if (of.count++ == 0) ++live_groups_;
+  of.raise(local, of.count == 1);
   group_[row] = group;
   local_[row] = local;
   if (of.passes) feasible_.insert(row);
@@ -426,7 +462,7 @@ std::uint32_t ShapeCache::first_tied(std::int64_t best, std::uint32_t feasible,
 }
 
 std::size_t ShapeCache::bytes() const {
-  return sizeof *this + group_.capacity() * 4 + feasible_.words().capacity() * 8 +
+  return sizeof *this + group_.capacity() * 4 + feasible_.words().capacity() * 16 +
          table_.capacity() * 2 +
          groups_.capacity() * (sizeof(Group) + 8 * key_words() + 4 * plan_.keys.size() +
                                8 * plan_.owners.size() + 8 * plan_.normalised.size() + 16);

@@ -21,12 +21,15 @@ namespace berth::scheduler {
 // Working memory that caches share: a decision needs it, nothing in it lasts. Loop-confined.
 struct CacheScratch {
   // For a block of rows.
-  RowSet ok;
-  std::vector<std::int64_t> points, local;
+  RowSet object_ok, ok;
+  std::vector<std::int64_t> points;
+  std::vector<std::uint32_t> local;
   std::vector<std::vector<std::int64_t>> normalised;
   std::vector<std::vector<std::uint64_t>> own;
   std::vector<const DomainId*> block_domains;
-  std::vector<std::uint64_t> key;  // of one row
+  std::vector<std::uint64_t> key;         // of one row
+  std::vector<std::uint32_t> regrouping;  // rows to look at afresh
+  Columns gathered;                       // and their values
   // For groups.
   std::vector<const DomainId*> domain_columns;
   std::vector<std::uint8_t> pass;
@@ -76,13 +79,24 @@ class ShapeCache {
     std::uint32_t at_top = 0;  // rows that have it; 0: all have less
     std::int64_t value = 0;    // of this decision
     bool passes = true;        // as feasible_ has it
+
+    void raise(std::uint16_t local, bool alone) {  // a row has it now
+      if (alone || local > top) {
+        top = local;
+        at_top = 1;
+      } else if (local == top) {
+        ++at_top;
+      }
+    }
   };
   struct Stamp {
     std::uint64_t layout, keys, namespaces, held;  // `held`: terms about such pods
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
   Stamp stamp(const Cycle&) const;
+  // Into the scratch: which rows of a block pass and what they score locally, and what groups them.
   bool look(const Cycle&, const Rows&);
+  bool look_at_pods(const Cycle&, const Rows&);
   std::size_t key_words() const {
     return group_domains_.size() + group_own_.size() + group_raw_.size();
   }
@@ -91,6 +105,8 @@ class ShapeCache {
   void put(std::uint32_t row, std::uint16_t group, std::uint16_t local);
   void take(std::uint32_t row);
   bool settle(std::uint32_t row, std::uint32_t in_block);
+  void rescore(std::uint32_t row, std::uint32_t in_block);
+  bool regroup(const Cycle&);
   void judge(const Cycle&);
   std::optional<Winner> find(Cycle&, std::uint32_t next_start);
   bool value_groups(Cycle&, std::uint32_t feasible);
@@ -104,6 +120,7 @@ class ShapeCache {
   std::uint32_t rows_ = 0;
   std::uint64_t seen_ = 0;
   std::vector<std::uint16_t> group_, local_;  // padded to a multiple of 64 with kNoGroup
+  RowSet object_ok_;                          // rows whose node object is not refused
   RowSet feasible_;                           // rows of groups that pass
   std::uint32_t live_groups_ = 0;
   // Groups, column by column; `table_` finds them by a hash of their key.

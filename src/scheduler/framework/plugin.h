@@ -167,6 +167,8 @@ class ByDomain {
   // What comes from the node itself, packed as the plugin likes: counts under keys whose domains
   // hold one node each.
   virtual void own_part(const Cycle&, const Rows&, std::span<std::uint64_t> own) const = 0;
+  // Changes of a row after which its own part may be another one; after others it is not asked for.
+  virtual RowChanges own_part_changes(const Cycle&) const { return row_change::kAnything; }
   // Clears pass[group] of the groups whose nodes filter() would clear; leaves the others.
   virtual void judge(const Cycle&, const GroupRows&, std::span<std::uint8_t> pass) const = 0;
   // A score of each group with count > 0, as score() would give it for its nodes; false: Skip.

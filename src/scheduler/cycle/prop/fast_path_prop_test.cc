@@ -65,7 +65,8 @@ INSTANTIATE_TEST_SUITE_P(FastPath, PlantedFault,
                                          std::pair{"RankWithoutStart",
                                                    CacheFault::kRankWithoutStart},
                                          std::pair{"KeepFeasible", CacheFault::kKeepFeasible},
-                                         std::pair{"KeepOnRemoval", CacheFault::kKeepOnRemoval}),
+                                         std::pair{"KeepOnRemoval", CacheFault::kKeepOnRemoval},
+                                         std::pair{"KeepOwnPart", CacheFault::kKeepOwnPart}),
                          [](const auto& fault) { return fault.param.first; });
 
 }  // namespace

@@ -42,6 +42,19 @@ void InterPodAffinity::own_part(const Cycle& cycle, const Rows& rows,
   }
 }
 
+RowChanges InterPodAffinity::own_part_changes(const Cycle& cycle) const {
+  State made;
+  RowChanges changes = row_change::kObject;
+  for (const KeyTerms& terms : state_of(cycle, made).keys) {
+    if (!cycle.cluster.unique(terms.key)) continue;
+    if (terms.required != nullptr) changes |= terms.required->change();
+    for (const auto& [counter, place] : terms.anti) changes |= counter->change();
+    for (const DomainCounter* counter : terms.unwelcome) changes |= counter->change();
+    for (const auto& [counter, weight] : terms.score) changes |= counter->change();
+  }
+  return changes;
+}
+
 void InterPodAffinity::judge(const Cycle& cycle, const GroupRows& groups,
                              std::span<std::uint8_t> pass) const {
   State made;

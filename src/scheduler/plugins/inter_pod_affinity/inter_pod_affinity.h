@@ -121,6 +121,7 @@ class InterPodAffinity final : public Filter, public Score, public ByDomain {
 
   void keys(const Cycle&, std::vector<TopologyKeyId>&) const override;
   void own_part(const Cycle&, const Rows&, std::span<std::uint64_t> own) const override;
+  RowChanges own_part_changes(const Cycle&) const override;
   void judge(const Cycle&, const GroupRows&, std::span<std::uint8_t> pass) const override;
   bool raw(Cycle&, const GroupSummary&, std::span<std::int64_t>) const override;
 

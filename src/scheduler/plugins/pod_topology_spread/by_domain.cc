@@ -96,6 +96,15 @@ void PodTopologySpread::own_part(const Cycle& cycle, const Rows& rows,
     if (own_soft(cycle.cluster, c)) add(c, c.hostname);
 }
 
+RowChanges PodTopologySpread::own_part_changes(const Cycle& cycle) const {
+  RowChanges changes = row_change::kObject;
+  for (const Constraint& c : part(cycle).hard)
+    if (own_hard(cycle.cluster, c)) changes |= c.set->pods().change;
+  for (const Constraint& c : part(cycle).soft)
+    if (own_soft(cycle.cluster, c)) changes |= c.set->pods().change;
+  return changes;
+}
+
 void PodTopologySpread::judge(const Cycle& cycle, const GroupRows& groups,
                               std::span<std::uint8_t> pass) const {
   const Part& of = part(cycle);
