@@ -283,13 +283,17 @@ void ClusterState::freeze_images(NodeSlot& of) {
 
 ClusterState::Image ClusterState::find_image(std::string_view name) const {
   Image image;
-  if (const auto known = images_.find(name); known != images_.end()) image.state_ = &known->second;
+  if (const auto known = images_.find(name); known != images_.end()) {
+    image.state_ = &known->second;
+    image.on_ = known->second.on;
+    image.nodes_ = known->second.nodes;
+  }
   return image;
 }
 
 std::optional<ImageOnNode> ClusterState::image_on(NodeId id, Image image) const {
+  if (!image.on(id)) return std::nullopt;
   const auto* const state = static_cast<const ImageState*>(image.state_);
-  if (index(id) >= state->on.size() || state->on[index(id)] == 0) return std::nullopt;
   const std::vector<FrozenImage>& frozen = slots_[index(id)].images;
   const auto at = std::lower_bound(
       frozen.begin(), frozen.end(), state,
@@ -301,11 +305,6 @@ std::optional<ImageOnNode> ClusterState::image_on(NodeId id, Image image) const 
 std::optional<ImageOnNode> ClusterState::image_on(NodeId id, std::string_view name) const {
   const Image image = find_image(name);
   return image ? image_on(id, image) : std::nullopt;
-}
-
-const std::vector<NodeId>* ClusterState::image_nodes(std::string_view name) const {
-  const auto known = images_.find(name);
-  return known == images_.end() ? nullptr : &known->second.nodes;
 }
 
 }  // namespace berth::scheduler

@@ -146,7 +146,7 @@ void ClusterState::rebuild_layout() {
   journal_.resize(capacity);
   journal_rows_.assign(capacity, 0);
   journal_changes_.assign(capacity, 0);
-  last_entry_.assign(count, 0);
+  last_entry_.assign(count, kNoEntry);
   journal_start_ = journal_end_;
   layout_stale_ = false;
   ++layout_epoch_;
@@ -191,7 +191,9 @@ void ClusterState::fill_row(std::uint32_t row) {
 }
 
 void ClusterState::write_journal(std::uint32_t row, RowChanges changes) {
-  const std::uint64_t at = journal_end_ & (journal_.size() - 1);
+  const std::uint64_t last = journal_.size() - 1, at = journal_end_ & last;
+  if (last_entry_[row] != kNoEntry && journal_end_ - last_entry_[row] <= last)
+    journal_changes_[last_entry_[row] & last] |= row_change::kSuperseded;
   journal_.copy_row(table_, row, static_cast<std::uint32_t>(at));
   journal_rows_[at] = row;
   journal_changes_[at] = changes;

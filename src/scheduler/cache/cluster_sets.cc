@@ -33,6 +33,15 @@ std::optional<std::string> index_key(const PodSetSpec& spec) {
   return (one ? first.namespaces[0] : std::string()) + '\1' + *label;
 }
 
+// Sets that ask for the same label share a bit: a pod that is in one of them is often in the
+// others too, and with few bits in an entry few shapes take a change for theirs that is not.
+enum class Counted : std::uint8_t { kMembers, kHolders };
+RowChanges change_of(const PodSetSpec& spec, Counted counted) {
+  constexpr std::size_t kBits = 8 * sizeof(RowChanges) - 3;  // from kFirstTally on
+  const std::size_t hash = std::hash<std::string>()(index_key(spec).value_or(spec.text()));
+  return row_change::kFirstTally << (hash + static_cast<std::size_t>(counted) * 64) % kBits;
+}
+
 void remove_from(std::vector<DomainCounter*>& list, const DomainCounter* gone) {
   list.erase(std::remove(list.begin(), list.end(), gone), list.end());
 }
@@ -98,7 +107,7 @@ std::shared_ptr<PodSet> ClusterState::find_or_make_set(const PodSetSpec& spec) {
   made->spec_ = spec;
   made->text_ = text;
   made->held_epoch_ = ++held_clock_;
-  made->tally_.change = change_of_new_tally();
+  made->tally_.change = change_of(spec, Counted::kMembers);
   sets_.insert_or_assign(std::move(text), made);
   if (const std::optional<std::string> key = index_key(spec))
     set_index_[*key].push_back(made.get());
@@ -227,12 +236,6 @@ void ClusterState::add_to(Tally& tally, std::span<DomainCounter* const> counters
   }
 }
 
-RowChanges ClusterState::change_of_new_tally() {
-  const RowChanges change = next_tally_change_;
-  next_tally_change_ = change << 1 != 0 ? change << 1 : row_change::kFirstTally;
-  return change;
-}
-
 RowChanges ClusterState::count_pod(const Pod& pod, NodeId id, int sign) {
   RowChanges changes = row_change::kPods;
   for (const PodSet* of : sets_of(pod)) {
@@ -304,7 +307,7 @@ std::shared_ptr<ClusterState::HeldTally> ClusterState::held_tally(const PodSetSp
       at = at->second.expired() ? held_tallies_.erase(at) : std::next(at);
   auto made = std::make_shared<HeldTally>();
   made->set = find_or_make_set(spec);
-  made->tally.change = change_of_new_tally();
+  made->tally.change = change_of(spec, Counted::kHolders);
   made->counter = new_counter(topology_key(topology_label), nullptr, made->tally);
   made->term = {kind, weight, made->counter};
   held_tallies_.insert_or_assign(std::move(text), made);

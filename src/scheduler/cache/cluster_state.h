@@ -137,15 +137,17 @@ class ClusterState {
   class Image {
    public:
     explicit operator bool() const { return state_ != nullptr; }
+    bool on(NodeId id) const { return index(id) < on_.size() && on_[index(id)] != 0; }
+    std::span<const NodeId> nodes() const { return nodes_; }  // in no order
 
    private:
     friend class ClusterState;
     const void* state_ = nullptr;
+    std::span<const std::uint8_t> on_;
+    std::span<const NodeId> nodes_;
   };
   Image find_image(std::string_view normalized_name) const;
   std::optional<ImageOnNode> image_on(NodeId id, Image) const;
-  // The nodes that have the image, in no order; null where none has.
-  const std::vector<NodeId>* image_nodes(std::string_view normalized_name) const;
   const std::vector<PortUse>* port_users(std::string_view protocol, std::int32_t port) const;
   // How many pods on nodes use the claim "ns/name".
   std::uint32_t claim_users(std::string_view key) const;
@@ -206,8 +208,6 @@ class ClusterState {
     const RowChanges* changes;
   };
   JournalBlock journal_from(std::uint64_t entry, std::uint32_t most) const;  // one at least
-  // The latest entry about the row.
-  const std::uint64_t& journal_latest(std::uint32_t row) const { return last_entry_[row]; }
 
   // --- For tests and the checker: everything counted anew; empty when all agrees. ---
   std::string recount() const;
@@ -330,7 +330,6 @@ class ClusterState {
 
   // cluster_sets.cc: sets, terms and counters
   RowChanges count_pod(const Pod&, NodeId, int sign);
-  RowChanges change_of_new_tally();
   void add_to(Tally&, std::span<DomainCounter* const>, NodeId, std::int32_t by);
   void update_eligibility(NodeId, const Node*);
   bool eligible(const Eligibility::Spec&, NodeId) const;
@@ -364,7 +363,7 @@ class ClusterState {
   Columns journal_;
   std::vector<std::uint32_t> journal_rows_;
   std::vector<RowChanges> journal_changes_;
-  RowChanges next_tally_change_ = row_change::kFirstTally;
+  static constexpr std::uint64_t kNoEntry = ~std::uint64_t{0};
   std::vector<std::uint64_t> last_entry_;  // by row
   std::uint64_t journal_end_ = 0, journal_start_ = 0;
 

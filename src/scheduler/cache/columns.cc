@@ -48,24 +48,27 @@ void Columns::match_layout(const Columns& of) {
 
 void Columns::copy_row(const Columns& from, std::uint32_t row, std::uint32_t to) {
   BERTH_CHECK(row < from.size() && to < size());
-  node[to] = from.node[row];
-  cpu_alloc[to] = from.cpu_alloc[row];
-  cpu_used[to] = from.cpu_used[row];
-  cpu_nonzero[to] = from.cpu_nonzero[row];
-  memory_alloc[to] = from.memory_alloc[row];
-  memory_used[to] = from.memory_used[row];
-  memory_nonzero[to] = from.memory_nonzero[row];
-  disk_alloc[to] = from.disk_alloc[row];
-  disk_used[to] = from.disk_used[row];
-  pod_room[to] = from.pod_room[row];
-  balance_before[to] = from.balance_before[row];
-  taints[to] = from.taints[row];
-  flags[to] = from.flags[row];
-  for (std::size_t key = 0; key < from.domains.size(); ++key)
-    domains[key][to] = from.domains[key][row];
+  // Every change of a row comes through here: the columns are checked once, above.
+  const auto copy = [row, to](auto& into, const auto& out_of) {
+    into.data()[to] = out_of.data()[row];
+  };
+  copy(node, from.node);
+  copy(cpu_alloc, from.cpu_alloc);
+  copy(cpu_used, from.cpu_used);
+  copy(cpu_nonzero, from.cpu_nonzero);
+  copy(memory_alloc, from.memory_alloc);
+  copy(memory_used, from.memory_used);
+  copy(memory_nonzero, from.memory_nonzero);
+  copy(disk_alloc, from.disk_alloc);
+  copy(disk_used, from.disk_used);
+  copy(pod_room, from.pod_room);
+  copy(balance_before, from.balance_before);
+  copy(taints, from.taints);
+  copy(flags, from.flags);
+  for (std::size_t key = 0; key < from.domains.size(); ++key) copy(domains[key], from.domains[key]);
   for (std::size_t id = 0; id < from.scalars.size(); ++id) {
-    scalars[id].first[to] = from.scalars[id].first[row];
-    scalars[id].second[to] = from.scalars[id].second[row];
+    copy(scalars[id].first, from.scalars[id].first);
+    copy(scalars[id].second, from.scalars[id].second);
   }
 }
 

@@ -25,9 +25,11 @@ inline constexpr std::uint32_t kWide = 4;  // an amount beyond 2^46: doubles are
 
 // What a change of a row was about: its node object or its pods, and what is counted on nodes. Each
 // Tally has a bit; as there may be more of them than bits, some share one.
-using RowChanges = std::uint64_t;
+__extension__ typedef unsigned __int128 RowChanges;
 namespace row_change {
-inline constexpr RowChanges kObject = 1, kPods = 2, kFirstTally = 4;
+inline constexpr RowChanges kObject = 1, kPods = 2;
+inline constexpr RowChanges kSuperseded = 4;  // the row has changed again since
+inline constexpr RowChanges kFirstTally = 8;
 inline constexpr RowChanges kAnything = ~RowChanges{0};
 }  // namespace row_change
 

@@ -23,11 +23,14 @@ GroupTop find_top_plain(std::span<const std::uint16_t> group, std::span<const st
   return best;
 }
 
-void mark_rows_plain(std::span<const std::uint16_t> group, std::span<const std::uint16_t> local,
-                     std::uint16_t of, std::uint16_t score, std::span<std::uint64_t> words) {
-  for (std::size_t w = 0; w < words.size(); ++w)
-    for (std::size_t i = 0; i < 64; ++i)
-      if (group[w * 64 + i] == of && local[w * 64 + i] == score) words[w] |= std::uint64_t{1} << i;
+std::uint32_t find_row_plain(std::span<const std::uint16_t> group,
+                             std::span<const std::uint16_t> local,
+                             std::span<const GroupAndLocal> pairs, std::uint32_t from,
+                             std::uint32_t to) {
+  for (std::uint32_t row = from; row < to; ++row)
+    for (const GroupAndLocal& pair : pairs)
+      if (local[row] == pair.local && group[row] == pair.group) return row;
+  return to;
 }
 
 namespace {
@@ -66,46 +69,55 @@ BERTH_AVX2 GroupTop find_top_avx2(std::span<const std::uint16_t> group,
                                   std::span<const std::uint16_t> local, std::uint16_t of) {
   const __m256i wanted = _mm256_set1_epi16(static_cast<short>(of));
   const __m256i one = _mm256_set1_epi16(1);
-  // Scores plus one, so that 0 means "not of the group".
-  __m256i best = _mm256_setzero_si256();
+  // Of each lane the best score and how often it came. Scores plus one, so that 0 means "not of the
+  // group". A count does not overflow: a lane sees a sixteenth of the rows.
+  __m256i best = _mm256_setzero_si256(), count = best;
   for (std::size_t i = 0; i < group.size(); i += 16) {
-    const __m256i in = _mm256_cmpeq_epi16(load(&group[i]), wanted);
-    best = _mm256_max_epu16(best, _mm256_and_si256(_mm256_add_epi16(load(&local[i]), one), in));
+    const __m256i in = _mm256_cmpeq_epi16(load(group.data() + i), wanted);
+    const __m256i score = _mm256_and_si256(_mm256_add_epi16(load(local.data() + i), one), in);
+    const __m256i higher = _mm256_max_epu16(best, score);
+    count = _mm256_and_si256(count, _mm256_cmpeq_epi16(higher, best));
+    count = _mm256_sub_epi16(count, _mm256_cmpeq_epi16(higher, score));
+    best = higher;
   }
-  alignas(32) std::uint16_t lanes[16];
-  _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), best);
-  const std::uint16_t top = *std::max_element(lanes, lanes + 16);
+  alignas(32) std::uint16_t tops[16], counts[16];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(tops), best);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(counts), count);
+  const std::uint16_t top = *std::max_element(tops, tops + 16);
   if (top == 0) return {};
   GroupTop found{static_cast<std::uint16_t>(top - 1), 0};
-  const __m256i score = _mm256_set1_epi16(static_cast<short>(found.top));
-  for (std::size_t i = 0; i < group.size(); i += 16) {
-    const __m256i hit = _mm256_and_si256(_mm256_cmpeq_epi16(load(&group[i]), wanted),
-                                         _mm256_cmpeq_epi16(load(&local[i]), score));
-    found.at_top += static_cast<std::uint32_t>(
-                        __builtin_popcount(static_cast<unsigned>(_mm256_movemask_epi8(hit)))) /
-                    2;
-  }
+  for (int lane = 0; lane < 16; ++lane)
+    if (tops[lane] == top) found.at_top += counts[lane];
   return found;
 }
 
-BERTH_AVX2 void mark_rows_avx2(std::span<const std::uint16_t> group,
-                               std::span<const std::uint16_t> local, std::uint16_t of,
-                               std::uint16_t score, std::span<std::uint64_t> words) {
-  const __m256i wanted = _mm256_set1_epi16(static_cast<short>(of));
-  const __m256i points = _mm256_set1_epi16(static_cast<short>(score));
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    const std::uint16_t* const g = &group[w * 64];
-    const std::uint16_t* const l = &local[w * 64];
-    __m256i hit[4];
-    for (int j = 0; j < 4; ++j)  // few rows have the score: look at groups only then
-      hit[j] = _mm256_cmpeq_epi16(load(l + 16 * j), points);
-    const __m256i any =
-        _mm256_or_si256(_mm256_or_si256(hit[0], hit[1]), _mm256_or_si256(hit[2], hit[3]));
-    if (_mm256_testz_si256(any, any)) continue;
-    for (int j = 0; j < 4; ++j)
-      hit[j] = _mm256_and_si256(hit[j], _mm256_cmpeq_epi16(load(g + 16 * j), wanted));
-    words[w] |= bits_of(hit[0], hit[1]) | bits_of(hit[2], hit[3]) << 32;
+BERTH_AVX2 std::uint32_t find_row_avx2(std::span<const std::uint16_t> group,
+                                       std::span<const std::uint16_t> local,
+                                       std::span<const GroupAndLocal> pairs, std::uint32_t from,
+                                       std::uint32_t to) {
+  std::uint64_t wanted = ~std::uint64_t{0} << from % 64;
+  for (std::uint32_t first = from / 64 * 64; first < to; first += 64, wanted = ~std::uint64_t{0}) {
+    const std::uint16_t* const g = group.data() + first;
+    const std::uint16_t* const l = local.data() + first;
+    std::uint64_t hits = 0;
+    for (const GroupAndLocal& pair : pairs) {
+      const __m256i score = _mm256_set1_epi16(static_cast<short>(pair.local));
+      __m256i hit[4];
+      for (int j = 0; j < 4; ++j)  // few rows have the score: look at groups only then
+        hit[j] = _mm256_cmpeq_epi16(load(l + 16 * j), score);
+      const __m256i any =
+          _mm256_or_si256(_mm256_or_si256(hit[0], hit[1]), _mm256_or_si256(hit[2], hit[3]));
+      if (_mm256_testz_si256(any, any)) continue;
+      const __m256i of = _mm256_set1_epi16(static_cast<short>(pair.group));
+      for (int j = 0; j < 4; ++j)
+        hit[j] = _mm256_and_si256(hit[j], _mm256_cmpeq_epi16(load(g + 16 * j), of));
+      hits |= bits_of(hit[0], hit[1]) | bits_of(hit[2], hit[3]) << 32;
+    }
+    if ((hits & wanted) == 0) continue;
+    const std::uint32_t row = first + static_cast<std::uint32_t>(std::countr_zero(hits & wanted));
+    return std::min(row, to);
   }
+  return to;
 }
 
 BERTH_AVX2 void mark_group_avx2(std::span<const std::uint16_t> group, std::uint16_t of, bool in,
@@ -132,7 +144,7 @@ __attribute__((target("popcnt"))) void count_before_popcnt(std::span<const std::
 namespace {
 bool has_avx2() { return false; }
 constexpr auto find_top_avx2 = detail::find_top_plain;
-constexpr auto mark_rows_avx2 = detail::mark_rows_plain;
+constexpr auto find_row_avx2 = detail::find_row_plain;
 constexpr auto mark_group_avx2 = detail::mark_group_plain;
 }  // namespace
 #endif
@@ -142,10 +154,10 @@ GroupTop find_top(std::span<const std::uint16_t> group, std::span<const std::uin
   return has_avx2() ? find_top_avx2(group, local, of) : detail::find_top_plain(group, local, of);
 }
 
-void mark_rows(std::span<const std::uint16_t> group, std::span<const std::uint16_t> local,
-               std::uint16_t of, std::uint16_t score, std::span<std::uint64_t> words) {
-  has_avx2() ? mark_rows_avx2(group, local, of, score, words)
-             : detail::mark_rows_plain(group, local, of, score, words);
+std::uint32_t find_row(std::span<const std::uint16_t> group, std::span<const std::uint16_t> local,
+                       std::span<const GroupAndLocal> pairs, std::uint32_t from, std::uint32_t to) {
+  return has_avx2() ? find_row_avx2(group, local, pairs, from, to)
+                    : detail::find_row_plain(group, local, pairs, from, to);
 }
 
 void mark_group(std::span<const std::uint16_t> group, std::uint16_t of, bool in,

@@ -16,10 +16,13 @@ struct GroupTop {
 // `group` and `local` are as long as each other and a multiple of 64.
 GroupTop find_top(std::span<const std::uint16_t> group, std::span<const std::uint16_t> local,
                   std::uint16_t of);
-// Bit i of word w: row 64 w + i is of that group and has that local score. ORed into `words`.
-void mark_rows(std::span<const std::uint16_t> group, std::span<const std::uint16_t> local,
-               std::uint16_t of, std::uint16_t score, std::span<std::uint64_t> words);
-// The same whatever the score; bits are set or cleared.
+// The first row in [from, to) that has one of these pairs; `to` where none has.
+struct GroupAndLocal {
+  std::uint16_t group, local;
+};
+std::uint32_t find_row(std::span<const std::uint16_t> group, std::span<const std::uint16_t> local,
+                       std::span<const GroupAndLocal> pairs, std::uint32_t from, std::uint32_t to);
+// Bit i of word w is set or cleared where row 64 w + i is of that group.
 void mark_group(std::span<const std::uint16_t> group, std::uint16_t of, bool in,
                 std::span<std::uint64_t> words);
 
@@ -29,8 +32,8 @@ void count_before(std::span<const std::uint64_t> words, std::span<std::uint32_t>
 namespace detail {  // for tests: the twins for other processors
 GroupTop find_top_plain(std::span<const std::uint16_t>, std::span<const std::uint16_t>,
                         std::uint16_t);
-void mark_rows_plain(std::span<const std::uint16_t>, std::span<const std::uint16_t>, std::uint16_t,
-                     std::uint16_t, std::span<std::uint64_t>);
+std::uint32_t find_row_plain(std::span<const std::uint16_t>, std::span<const std::uint16_t>,
+                             std::span<const GroupAndLocal>, std::uint32_t, std::uint32_t);
 }  // namespace detail
 
 }  // namespace berth::scheduler

@@ -26,13 +26,17 @@ TEST(RowScan, FastAndPlainTwinsAgreeOnRandomRows) {
       if (plain.at_top > 0) {
         ASSERT_EQ(fast.top, plain.top);
       }
-      std::vector<std::uint64_t> a(size / 64), b(size / 64), c(size / 64, ~0ull);
-      mark_rows(group, local, of, 3, a);
-      detail::mark_rows_plain(group, local, of, 3, b);
-      ASSERT_EQ(a, b);
-      mark_group(group, of, false, c);
+      const GroupAndLocal pairs[] = {{of, 3}, {0, 65534}, {2, static_cast<std::uint16_t>(of + 1)}};
+      for (std::size_t known = 1; known <= 3; ++known) {
+        const auto from = static_cast<std::uint32_t>(random.next() % size);
+        const auto to = static_cast<std::uint32_t>(from + random.next() % (size - from + 1));
+        ASSERT_EQ(find_row(group, local, {pairs, known}, from, to),
+                  detail::find_row_plain(group, local, {pairs, known}, from, to));
+      }
+      std::vector<std::uint64_t> words(size / 64, ~0ull);
+      mark_group(group, of, false, words);
       for (std::size_t i = 0; i < size; ++i)
-        ASSERT_EQ((c[i / 64] >> i % 64 & 1) != 0, group[i] != of) << i;
+        ASSERT_EQ((words[i / 64] >> i % 64 & 1) != 0, group[i] != of) << i;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/vector_code.h"
 #include "scheduler/cache/planted_fault.h"
 
 namespace berth::scheduler {
@@ -17,6 +18,18 @@ constexpr std::uint32_t kBlock = 256;  // journal entries looked at together
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
   return hash ^ hash >> 32;
+}
+
+// Are all points from 0 to 100? Then what is added is right.
+BERTH_VECTOR_CODE bool add_points(const std::int64_t* points, std::uint32_t count,
+                                  std::uint32_t weight, std::uint32_t* local) {
+  std::uint64_t beyond = 0;  // 100 - p has its sign bit set above 100, p itself below 0
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto p = static_cast<std::uint64_t>(points[i]);
+    beyond |= p | (100 - p);
+    local[i] += static_cast<std::uint32_t>(p) * weight;
+  }
+  return beyond >> 63 == 0;
 }
 
 // More groups than this and the plain path is as fast.
@@ -66,39 +79,50 @@ bool ShapeCache::catch_up(const Cycle& cycle) {
   scratch_.regrouping.clear();
   while (seen_ < end) {
     const ClusterState::JournalBlock block = cluster.journal_from(seen_, kBlock);
-    for (std::uint32_t i = 0; i < block.rows.size; ++i) {
-      __builtin_prefetch(&group_[block.row[i]]);
-      __builtin_prefetch(&local_[block.row[i]]);
-      __builtin_prefetch(&cluster.journal_latest(block.row[i]));
+    const std::uint32_t size = block.rows.size;
+    // What to do with an entry cannot be foretold: no branches.
+    std::uint32_t keeping[kBlock], regrouping[kBlock], keep = 0, regroup = 0;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      __builtin_prefetch(group_.data() + block.row[i]);
+      __builtin_prefetch(local_.data() + block.row[i]);
+      const RowChanges changes = block.changes[i];
+      const bool moves = (changes & plan_.regrouping) != 0;
+      const bool latest = (changes & row_change::kSuperseded) == 0;
+      keeping[keep] = i;
+      keep += static_cast<std::uint32_t>(latest & !moves);
+      regrouping[regroup] = block.row[i];
+      regroup += static_cast<std::uint32_t>(moves);
     }
-    scratch_.ok.reset(block.rows.size, true);
-    if (!look_at_pods(cycle, block.rows)) return false;
-    for (std::uint32_t i = 0; i < block.rows.size; ++i, ++seen_) {
-      const std::uint32_t row = block.row[i];
-      if (planted(CacheFault::kSkipJournal) && seen_ % 4 == 0) continue;
-      if ((block.changes[i] & plan_.regrouping) != 0)
-        scratch_.regrouping.push_back(row);
-      else if (cluster.journal_latest(row) == seen_)
-        rescore(row, i);
+    scratch_.regrouping.insert(scratch_.regrouping.end(), regrouping, regrouping + regroup);
+    if (keep > 0) {
+      scratch_.ok.reset(size, true);
+      if (!look_at_pods(cycle, block.rows)) return false;
+      for (std::uint32_t k = 0; k < keep; ++k) {
+        if (planted(CacheFault::kSkipJournal) && (seen_ + keeping[k]) % 4 == 0) continue;
+        rescore(block.row[keeping[k]], keeping[k]);
+      }
     }
+    seen_ += size;
   }
   return regroup(cycle);
 }
 
 // Only the row's pods changed, and none that its group depends on.
-void ShapeCache::rescore(std::uint32_t row, std::uint32_t in_block) {
+inline void ShapeCache::rescore(std::uint32_t row, std::uint32_t in_block) {
   const bool ok = scratch_.ok.has(in_block);
-  if (group_[row] == kNoGroup) {
+  const std::uint16_t group = group_[row];
+  if (group == kNoGroup) {
     if (ok && object_ok_.has(row)) scratch_.regrouping.push_back(row);
     return;
   }
   if (!ok) return take(row);
   const auto local = static_cast<std::uint16_t>(scratch_.local[in_block]);
-  if (local_[row] == local) return;
-  Group& of = groups_[group_[row]];
-  if (local_[row] == of.top && of.at_top > 0) --of.at_top;
+  std::uint16_t& mine = local_[row];
+  if (mine == local) return;
+  Group& of = groups_[group];
+  if (mine == of.top && of.at_top > 0) --of.at_top;
   of.raise(local, of.count == 1);
-  local_[row] = local;
+  mine = local;
 }
 
 // A row may be in the list because of an earlier change than its last one; it is looked at as it
@@ -126,13 +150,9 @@ bool ShapeCache::look_at_pods(const Cycle& cycle, const Rows& rows) {
   block.local.assign(rows.size, 0);
   for (const CachePlan::Scorer& scorer : plan_.local) {
     if (!scorer.plugin->score(cycle, rows, block.ok, points).ok()) return false;
-    const auto weight = static_cast<std::uint32_t>(scorer.weight);
-    std::uint64_t beyond = 0;
-    for (std::uint32_t i = 0; i < rows.size; ++i) {
-      block.local[i] += weight * static_cast<std::uint32_t>(points[i]);
-      beyond |= static_cast<std::uint64_t>(points[i]) > 100 ? 1 : 0;
-    }
-    if (beyond == 0) continue;
+    if (add_points(points.data(), rows.size, static_cast<std::uint32_t>(scorer.weight),
+                   block.local.data()))
+      continue;
     bool in_range = true;  // but rows that are out have no score
     block.ok.for_each(
         [&](std::uint32_t i) { in_range = in_range && points[i] >= 0 && points[i] <= 100; });
@@ -391,74 +411,51 @@ std::int64_t ShapeCache::best_total() {
 
 std::uint32_t ShapeCache::first_tied(std::int64_t best, std::uint32_t feasible,
                                      std::uint32_t next_start) {
-  constexpr std::uint32_t kFew = 48;
-  scratch_.ties.assign(group_.size() / 64, 0);
+  std::vector<GroupAndLocal>& ties = scratch_.ties;
+  ties.clear();
   std::uint32_t count = 0;
   for (std::uint16_t g : scratch_.alive) {
     const Group& group = groups_[g];
     if (group.at_top == 0 || group.value + group.top != best) continue;
-    mark_rows(group_, local_, g, group.top, scratch_.ties);
+    ties.push_back({g, group.top});
     count += group.at_top;
   }
-  const auto first_bit = [&] {
-    for (std::uint32_t w = 0;; ++w)
-      if (scratch_.ties[w] != 0)
-        return w * 64 + static_cast<std::uint32_t>(std::countr_zero(scratch_.ties[w]));
-  };
   if (planted(CacheFault::kStrictBound) && count == 0) return 0;
-  if (count == 1) return first_bit();
+  if (count == 1) return find_row(group_, local_, ties, 0, rows_);
 
+  // Ranks count feasible rows from `next_start` on, places from row 0 on.
   const std::vector<std::uint64_t>& words = feasible_.words();
-  scratch_.before.resize(words.size() + 1);
-  scratch_.before[0] = 0;
-  count_before(words, scratch_.before);
-  const auto place_of = [&](std::uint32_t row) {  // among the feasible rows from row 0 on
+  std::vector<std::uint32_t>& before = scratch_.before;
+  before.resize(words.size() + 1);
+  count_before(words, before);
+  const auto place_of = [&](std::uint32_t row) {
     const std::uint64_t below = (std::uint64_t{1} << row % 64) - 1;
-    return scratch_.before[row / 64] +
-           static_cast<std::uint32_t>(std::popcount(words[row / 64] & below));
+    return before[row / 64] + static_cast<std::uint32_t>(std::popcount(words[row / 64] & below));
   };
-  const bool ranked = next_start < rows_ && !planted(CacheFault::kRankWithoutStart);
-  const std::uint32_t base = ranked ? place_of(next_start) : 0;
   const auto row_at = [&](std::uint32_t place) {
+    if (planted(CacheFault::kKeepFeasible) && place >= before.back()) return 0u;
     const auto word = static_cast<std::uint32_t>(
-        std::upper_bound(scratch_.before.begin(), scratch_.before.end(), place) -
-        scratch_.before.begin() - 1);
+        std::upper_bound(before.begin(), before.end(), place) - before.begin() - 1);
     std::uint64_t bits = words[word];
-    for (std::uint32_t skip = place - scratch_.before[word]; skip > 0; --skip) bits &= bits - 1;
+    for (std::uint32_t skip = place - before[word]; skip > 0; --skip) bits &= bits - 1;
     return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
   };
-  if (count <= kFew) {
-    std::uint64_t least = UINT64_MAX;
-    std::uint32_t winner = 0;
-    for (std::uint32_t w = 0; w < scratch_.ties.size(); ++w)
-      for (std::uint64_t rest = scratch_.ties[w]; rest != 0; rest &= rest - 1) {
-        const std::uint32_t row = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
-        const std::uint32_t place = place_of(row);
-        const std::uint64_t key =
-            preorder_key(place >= base ? place - base : place + feasible - base);
-        if (key >= least) continue;
-        least = key;
-        winner = row;
-      }
-    return winner;
-  }
-  const auto any_tied = [&](std::uint32_t first, std::uint32_t last) {  // rows, both included
-    const std::uint64_t from = ~std::uint64_t{0} << first % 64;
-    const std::uint64_t to = ~std::uint64_t{0} >> (63 - last % 64);
-    if (first / 64 == last / 64) return (scratch_.ties[first / 64] & from & to) != 0;
-    if ((scratch_.ties[first / 64] & from) != 0 || (scratch_.ties[last / 64] & to) != 0)
-      return true;
-    for (std::uint32_t w = first / 64 + 1; w < last / 64; ++w)
-      if (scratch_.ties[w] != 0) return true;
-    return false;
+  const std::uint32_t start =
+      next_start < rows_ && !planted(CacheFault::kRankWithoutStart) ? next_start : 0;
+  const std::uint32_t base = place_of(start), wrap = feasible - base;
+  const auto next = [&](std::uint32_t rank) {
+    std::uint32_t from = 0;
+    if (rank < wrap) {
+      const std::uint32_t row = find_row(group_, local_, ties, row_at(base + rank), rows_);
+      if (row < rows_) return place_of(row) - base;
+    } else {
+      from = row_at(rank - wrap);
+    }
+    const std::uint32_t row = find_row(group_, local_, ties, from, start);
+    return row < start ? place_of(row) + wrap : feasible;
   };
-  const std::uint32_t rank =
-      first_in_preorder(feasible, [&](std::uint32_t first, std::uint32_t last) {
-        const std::uint32_t a = (first + base) % feasible, b = (last + base) % feasible;
-        if (a <= b) return any_tied(row_at(a), row_at(b));
-        return any_tied(row_at(a), rows_ - 1) || any_tied(0, row_at(b));
-      });
-  return row_at((rank + base) % feasible);
+  const std::uint32_t rank = first_in_preorder(feasible, next);
+  return row_at(rank < wrap ? base + rank : rank - wrap);
 }
 
 std::size_t ShapeCache::bytes() const {

@@ -37,7 +37,7 @@ struct CacheScratch {
   std::vector<std::int64_t> raw, values;
   std::vector<std::uint16_t> alive;
   // For ties.
-  std::vector<std::uint64_t> ties;
+  std::vector<GroupAndLocal> ties;
   std::vector<std::uint32_t> before;
 };
 

@@ -17,24 +17,26 @@ constexpr std::uint64_t preorder_key(std::uint32_t rank) {
   return (x << (55 - depth)) << 8 | depth;  // left-aligned path, shorter path first
 }
 
-// The first rank in pre-order that is tied, where `tied(first, last)` says whether some rank in
-// [first, last] is. There must be one below `size`. Reads little where ties are many.
-template <class Tied>
-std::uint32_t first_in_preorder(std::uint32_t size, Tied&& tied) {
-  const std::uint64_t end = size;
-  const auto in_subtree = [&](std::uint64_t root) {
-    // Level by level: the ranks of a level are neighbours.
-    for (std::uint64_t first = root, last = root; first < end;
-         first = 2 * first + 1, last = 2 * last + 2)
-      if (tied(static_cast<std::uint32_t>(first),
-               static_cast<std::uint32_t>(last < end ? last : end - 1)))
-        return true;
-    return false;
-  };
-  std::uint64_t rank = 0;
-  while (!tied(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(rank)))
-    rank = in_subtree(2 * rank + 1) ? 2 * rank + 1 : 2 * rank + 2;
-  return static_cast<std::uint32_t>(rank);
+// The first rank in pre-order that is tied, where `next(rank)` gives the first tied one from `rank`
+// on, or `size`. There must be one below `size`. Goes down level by level, whose ranks are
+// neighbours: only what lies left of the best so far comes before it, so that little is read where
+// ties are many, and nothing twice where they are few.
+template <class Next>
+std::uint32_t first_in_preorder(std::uint32_t size, Next&& next) {
+  std::uint32_t best = size;
+  std::uint64_t first = 0, last = 0, tied = next(0);
+  while (tied < size) {
+    if (tied <= last) {
+      best = static_cast<std::uint32_t>(tied);
+      if (tied == first) break;
+      last = tied - 1;
+    }
+    first = 2 * first + 1;
+    last = 2 * last + 2;
+    if (first >= size) break;
+    if (tied < first) tied = next(static_cast<std::uint32_t>(first));
+  }
+  return best;
 }
 
 // The place of the winner among totals in the order of the feasible list, which is not empty.

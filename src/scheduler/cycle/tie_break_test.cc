@@ -66,10 +66,9 @@ TEST(TieBreak, ThreeWaysGiveTheTopOfGosHeap) {
     ASSERT_EQ(winner_of(totals), expected) << "round " << round;
     const std::int64_t best = *std::max_element(totals.begin(), totals.end());
     ASSERT_EQ(first_in_preorder(size,
-                                [&](std::uint32_t first, std::uint32_t last) {
-                                  return std::find(totals.begin() + first,
-                                                   totals.begin() + last + 1,
-                                                   best) != totals.begin() + last + 1;
+                                [&](std::uint32_t rank) {
+                                  return std::find(totals.begin() + rank, totals.end(), best) -
+                                         totals.begin();
                                 }),
               expected)
         << "round " << round;

@@ -49,25 +49,26 @@ inline std::uint64_t packed(const std::uint8_t (&bytes)[64]) {
   return bits;
 }
 
-// Takes from `keep` the rows for which out(row) holds. reason(row) is asked about those rows, and
-// only where reasons are wanted. `out` may be called for rows that are not in `keep`.
-template <class Out, class ReasonOf>
-void reject_rows(RowSet& keep, Rejections* why, Out&& out, ReasonOf&& reason) {
+// Takes from `keep` the rows that mark(begin, count, bytes) gives a 1, called for up to 64 rows
+// that follow each other; some may not be in `keep`. reason(row) is asked about the rows that go,
+// and only where reasons are wanted.
+template <class Mark, class ReasonOf>
+void reject_bytes(RowSet& keep, Rejections* why, Mark&& mark, ReasonOf&& reason) {
   const std::uint32_t size = keep.size();
   for (std::uint32_t w = 0; w * 64 < size; ++w) {
     std::uint64_t& word = keep.words()[w];
     if (word == 0) continue;
     const std::uint32_t first = w * 64;
     std::uint64_t gone = 0;
+    std::uint8_t bytes[64] = {};
     if (std::popcount(word) >= kDenseWord) {
-      const std::uint32_t rows = size - first < 64 ? size - first : 64;
-      std::uint8_t bytes[64] = {};
-      for (std::uint32_t i = 0; i < rows; ++i) bytes[i] = out(first + i) ? 1 : 0;
+      mark(first, size - first < 64 ? size - first : 64, bytes);
       gone = packed(bytes) & word;
     } else {
       for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
-        gone |= std::uint64_t{out(first + i) ? 1u : 0u} << i;
+        mark(first + i, 1, bytes);
+        gone |= std::uint64_t{bytes[0]} << i;
       }
     }
     word &= ~gone;
@@ -77,6 +78,17 @@ void reject_rows(RowSet& keep, Rejections* why, Out&& out, ReasonOf&& reason) {
       why->reject(row, reason(row));
     }
   }
+}
+
+// The same with out(row), for one row at a time.
+template <class Out, class ReasonOf>
+void reject_rows(RowSet& keep, Rejections* why, Out&& out, ReasonOf&& reason) {
+  reject_bytes(
+      keep, why,
+      [&](std::uint32_t begin, std::uint32_t count, std::uint8_t* bytes) {
+        for (std::uint32_t i = 0; i < count; ++i) bytes[i] = out(begin + i) ? 1 : 0;
+      },
+      reason);
 }
 
 // The same with one reason for all.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vector_code.h"
 #include "scheduler/cache/balance.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/row_kernel.h"
@@ -63,6 +64,18 @@ std::int64_t points_of_row(const std::vector<ScoredResource>& resources, const R
   return points_of(after.balance(), before.balance());
 }
 
+BERTH_VECTOR_CODE void score_run(const Rows& rows, double cpu, double memory, std::uint32_t begin,
+                                 std::uint32_t end, std::int64_t* out) {
+  const double *cpu_used = rows.cpu_used, *cpu_alloc = rows.cpu_alloc;
+  const double *memory_used = rows.memory_used, *memory_alloc = rows.memory_alloc;
+  const std::int32_t* before = rows.balance_before;
+  for (std::uint32_t row = begin; row < end; ++row) {
+    const std::int32_t after = balance_of(cpu_used[row] + cpu, cpu_alloc[row],
+                                          memory_used[row] + memory, memory_alloc[row]);
+    out[row] = 50 + (50 + after - before[row]) / 2;
+  }
+}
+
 class BalancedAllocation final : public Score {
  public:
   explicit BalancedAllocation(const PluginContext& context) : Plugin(context) {
@@ -101,13 +114,8 @@ class BalancedAllocation final : public Score {
     const Resources& asked = cycle.shape.spec->used;
     const auto cpu = static_cast<double>(asked.millicores);
     const auto memory = static_cast<double>(asked.memory);
-    std::int64_t* out = raw.data();
-    for_each_run(of, [&, r = rows](std::uint32_t begin, std::uint32_t end) {
-      for (std::uint32_t row = begin; row < end; ++row) {
-        const std::int32_t after = balance_of(r.cpu_used[row] + cpu, r.cpu_alloc[row],
-                                              r.memory_used[row] + memory, r.memory_alloc[row]);
-        out[row] = 50 + (50 + after - r.balance_before[row]) / 2;
-      }
+    for_each_run(of, [&](std::uint32_t begin, std::uint32_t end) {
+      score_run(rows, cpu, memory, begin, end, raw.data());
       for_each_wide(rows, begin, end, [&](std::uint32_t row) {
         raw[row] = points_of_row(part.resources, rows, row);
       });

@@ -40,35 +40,37 @@ class ImageLocality final : public Score {
     const PodSpec& spec = *cycle.shape.spec;
     const ClusterState& cluster = cycle.cluster;
     std::vector<ClusterState::Image> images;
+    std::size_t holders = 0;
     for (const std::string& name : spec.images)
-      if (const ClusterState::Image image = cluster.find_image(name)) images.push_back(image);
-    const auto points_on = [&](std::uint32_t row) {
+      if (const ClusterState::Image image = cluster.find_image(name)) {
+        images.push_back(image);
+        holders += image.nodes().size();
+      }
+    const auto points_on = [&](NodeId node) {
       std::int64_t bytes = 0;
-      for (const ClusterState::Image known : images)
-        if (const auto image = cluster.image_on(rows.node[row], known))
+      for (const ClusterState::Image& known : images)
+        if (const auto image = cluster.image_on(node, known))
           bytes += scaled(*image, cluster.size());
       return points_for(bytes, spec.image_containers);
     };
     const std::int64_t none = points_for(0, spec.image_containers);
     for_each_run(of, [&](std::uint32_t begin, std::uint32_t end) {
-      std::fill(raw.begin() + begin, raw.begin() + end, none);
+      std::fill(raw.data() + begin, raw.data() + end, none);
     });
-    // Most images are on few nodes: those are looked up, not all rows.
-    std::size_t holders = 0;
-    for (const std::string& name : spec.images)
-      if (const auto* nodes = cluster.image_nodes(name)) holders += nodes->size();
-    if (holders == 0) return {};
-    if (rows.columns != &cluster.table() || holders >= rows.size) {
-      of.for_each([&](std::uint32_t row) { raw[row] = points_on(row); });
-      return {};
-    }
-    for (const std::string& name : spec.images) {
-      const auto* nodes = cluster.image_nodes(name);
-      if (nodes == nullptr) continue;
-      for (const NodeId node : *nodes) {
+    // Most images are on few nodes: with the whole table those are looked up, not all rows.
+    const bool by_node = rows.columns == &cluster.table() && holders < rows.size;
+    for (const ClusterState::Image& image : images) {
+      if (!by_node) {
+        for_each_run(of, [&, nodes = rows.node](std::uint32_t begin, std::uint32_t end) {
+          for (std::uint32_t row = begin; row < end; ++row)
+            if (image.on(nodes[row])) raw[row] = points_on(nodes[row]);
+        });
+        continue;
+      }
+      for (const NodeId node : image.nodes()) {
         const std::optional<std::uint32_t> at = cluster.row_of(node);
         if (!at || *at < rows.begin || *at - rows.begin >= rows.size) continue;
-        if (of.has(*at - rows.begin)) raw[*at - rows.begin] = points_on(*at - rows.begin);
+        if (of.has(*at - rows.begin)) raw[*at - rows.begin] = points_on(node);
       }
     }
     return {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vector_code.h"
 #include "scheduler/plugins/row_kernel.h"
 
 namespace berth::scheduler {
@@ -17,24 +18,26 @@ struct Sums {
   double weights[kBlock] = {};
 };
 
-void add_least(Sums& sums, const double* alloc, const double* used, double asked, double weight,
-               std::uint32_t count) {
+// Two loops each: together they have a branch, and the compiler makes no vector code of them.
+BERTH_VECTOR_CODE void add_least(Sums& sums, const double* alloc, const double* used, double asked,
+                                 double weight, std::uint32_t count) {
+  double *points = sums.points, *weights = sums.weights;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double whole = alloc[i], taken = used[i] + asked;
-    const double free = taken <= whole ? whole - taken : 0;
-    sums.points[i] += percent(free, whole != 0 ? whole : 1) * weight;
-    sums.weights[i] += whole != 0 ? weight : 0;
+    const double left = alloc[i] - (used[i] + asked);
+    points[i] += percent(left > 0 ? left : 0, alloc[i] != 0 ? alloc[i] : 1) * weight;
   }
+  for (std::uint32_t i = 0; i < count; ++i) weights[i] += alloc[i] != 0 ? weight : 0;
 }
 
-void add_most(Sums& sums, const double* alloc, const double* used, double asked, double weight,
-              std::uint32_t count) {
+BERTH_VECTOR_CODE void add_most(Sums& sums, const double* alloc, const double* used, double asked,
+                                double weight, std::uint32_t count) {
+  double *points = sums.points, *weights = sums.weights;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double whole = alloc[i], taken = used[i] + asked;
-    const double part = taken <= whole ? taken : whole;
-    sums.points[i] += percent(part, whole != 0 ? whole : 1) * weight;
-    sums.weights[i] += whole != 0 ? weight : 0;
+    const double taken = used[i] + asked;
+    points[i] +=
+        percent(taken <= alloc[i] ? taken : alloc[i], alloc[i] != 0 ? alloc[i] : 1) * weight;
   }
+  for (std::uint32_t i = 0; i < count; ++i) weights[i] += alloc[i] != 0 ? weight : 0;
 }
 
 // k8s 1.36: a resource that scores 0 has no weight either.
@@ -49,6 +52,13 @@ void add_ratio(Sums& sums, const std::array<std::int32_t, 101>& by_utilization, 
     sums.points[i] += points * weight;
     sums.weights[i] += weight;
   }
+}
+
+// Where nothing has a weight, the points are 0 too.
+BERTH_VECTOR_CODE void divide(const Sums& sums, std::uint32_t count, std::int64_t* raw) {
+  for (std::uint32_t i = 0; i < count; ++i)
+    raw[i] =
+        static_cast<std::int32_t>(sums.points[i] / (sums.weights[i] != 0 ? sums.weights[i] : 1));
 }
 
 // As Go multiplies: absurd amounts wrap around.
@@ -106,16 +116,13 @@ void AllocationScore::score_run(const std::vector<ScoredResource>& resources, co
         break;
     }
   }
-  // Where nothing has a weight, the points are 0 too.
   if (strategy_ == Strategy::kRequestedToCapacityRatio) {
     for (std::uint32_t i = 0; i < count; ++i)
       raw[i] = static_cast<std::int32_t>(
           std::round(sums.points[i] / (sums.weights[i] != 0 ? sums.weights[i] : 1)));
     return;
   }
-  for (std::uint32_t i = 0; i < count; ++i)
-    raw[i] =
-        static_cast<std::int32_t>(sums.points[i] / (sums.weights[i] != 0 ? sums.weights[i] : 1));
+  divide(sums, count, raw);
 }
 
 std::int64_t AllocationScore::exact(const std::vector<ScoredResource>& resources,

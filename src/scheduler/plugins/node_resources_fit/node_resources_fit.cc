@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "base/vector_code.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/exact_row.h"
 #include "scheduler/plugins/node_resources_fit/allocation_score.h"
@@ -56,6 +57,21 @@ Shortage shortage(const Part& part, const Resources& asked, const Rows& rows, st
   return found;
 }
 
+// out[i]: row begin + i has no room.
+BERTH_VECTOR_CODE void mark_full(const Rows& rows, const Part& part, std::uint32_t begin,
+                                 std::uint32_t count, std::uint8_t* out) {
+  const double *cpu_alloc = rows.cpu_alloc + begin, *cpu_used = rows.cpu_used + begin;
+  const double *memory_alloc = rows.memory_alloc + begin, *memory_used = rows.memory_used + begin;
+  const double cpu = part.cpu, memory = part.memory, disk = part.disk;
+  const std::int32_t* room = rows.pod_room + begin;
+  for (std::uint32_t i = 0; i < count; ++i)
+    out[i] = (room[i] < 1) | (cpu > cpu_alloc[i] - cpu_used[i]) |
+             (memory > memory_alloc[i] - memory_used[i]);
+  if (disk == kNotAsked) return;
+  const double *disk_alloc = rows.disk_alloc + begin, *disk_used = rows.disk_used + begin;
+  for (std::uint32_t i = 0; i < count; ++i) out[i] |= disk > disk_alloc[i] - disk_used[i];
+}
+
 class NodeResourcesFit final : public Filter, public Score {
  public:
   explicit NodeResourcesFit(const PluginContext& context)
@@ -99,12 +115,10 @@ class NodeResourcesFit final : public Filter, public Score {
           reason);
       return {};
     }
-    reject_rows(
+    reject_bytes(
         keep, why,
-        [cpu = part.cpu, memory = part.memory, disk = part.disk, r = rows](std::uint32_t row) {
-          return (r.pod_room[row] < 1) | (cpu > r.cpu_alloc[row] - r.cpu_used[row]) |
-                 (memory > r.memory_alloc[row] - r.memory_used[row]) |
-                 (disk > r.disk_alloc[row] - r.disk_used[row]);
+        [&](std::uint32_t begin, std::uint32_t count, std::uint8_t* out) {
+          mark_full(rows, part, begin, count, out);
         },
         reason);
     for (const Part::Scalar& scalar : part.scalars) {
