@@ -56,8 +56,8 @@ endif
 tsan:  ## Run what is threaded under ThreadSanitizer
 	@tools/setup build
 	@mkdir -p build; cmake --preset tsan > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
-	@cmake --build --preset tsan --target base_test net_test client_test
-	@for folder in base net client; do ctest --test-dir build/tsan/src/$$folder -L quick -j2 --output-on-failure || exit 1; done
+	@cmake --build --preset tsan --target base_test net_test client_test store_process_test
+	@for folder in src/base src/net src/client tests/store; do ctest --test-dir build/tsan/$$folder -L quick -j2 --output-on-failure || exit 1; done
 
 FUZZ_SECONDS ?= 60
 FUZZ_WHOLE ?= ON
