@@ -486,6 +486,10 @@ std::size_t Object::bytes_beyond(const Object& other) const {
   return size;
 }
 
+bool Object::shares_body(const Object& other) const {
+  return other.valid() && doc_->body == other.doc_->body;
+}
+
 Object Object::without_managed_fields() const {
   if (!metadata()["managedFields"]) return *this;
   Result<Doc*> doc = doc_of_metadata(doc_->kind, doc_->metadata->view(), false);

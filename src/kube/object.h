@@ -93,6 +93,8 @@ class Object {
   std::size_t bytes() const;  // memory this handle keeps alive, shared segments counted whole
   std::size_t bytes_beyond(const Object& other) const;  // without the segments `other` has too
 
+  bool shares_body(const Object& other) const;  // the same bytes, not only equal ones
+
   Object without_managed_fields() const;  // shares body and status
 
   // The next version of this object. `revision` is written into its metadata; 0 leaves the

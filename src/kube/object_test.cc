@@ -80,6 +80,9 @@ TEST(Object, TellsWhatAnotherVersionDoesNotKeepAliveAnyway) {
   EXPECT_LT(first.bytes_beyond(next), first.bytes());
   const Object apart = parsed(kPod, first.json());
   EXPECT_EQ(first.bytes_beyond(apart), first.bytes());
+  EXPECT_TRUE(first.shares_body(next));
+  EXPECT_FALSE(first.shares_body(apart));
+  EXPECT_FALSE(first.shares_body(Object()));
 }
 
 TEST(Object, TheLastOfEqualMembersCounts) {
