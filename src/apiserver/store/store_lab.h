@@ -49,10 +49,12 @@ inline Selector select(std::string_view labels, std::string_view fields = "") {
 
 inline std::vector<IndexSpec> usual_indexes() {
   std::vector<IndexSpec> indexes;
-  indexes.push_back({kube::kPod, "spec.nodeName", [](const kube::Object& o, auto& values) {
-                       values.push_back(o.member("spec")["nodeName"].text());
-                     }});
-  indexes.push_back({std::nullopt, "metadata.ownerReferences.uid", [](const auto& o, auto& values) {
+  indexes.push_back(
+      {kube::kPod, "spec.nodeName", IndexSpec::Of::kBody, [](const kube::Object& o, auto& values) {
+         values.push_back(o.member("spec")["nodeName"].text());
+       }});
+  indexes.push_back({std::nullopt, "metadata.ownerReferences.uid", IndexSpec::Of::kAnything,
+                     [](const auto& o, auto& values) {
                        for (kube::OwnerRef& owner : o.owners())
                          values.push_back(std::move(owner.uid));
                      }});

@@ -22,26 +22,37 @@ std::size_t Table::live_in(std::string_view ns) const {
 }
 
 Entry* Table::find(std::string_view key) {
-  const auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : &found->second;
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second;
 }
 const Entry* Table::find(std::string_view key) const {
-  const auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : &found->second;
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second;
 }
 
 Entry& Table::find_or_make(std::string_view key) {
   const auto [at, made] = entries_.try_emplace(std::string(key));
-  if (made) at->second.key = at->first;
+  if (made) {
+    at->second.key = at->first;
+    by_key_.emplace(at->first, &at->second);
+  }
   return at->second;
 }
 
 std::shared_ptr<const IndexValues> Table::values_of(const Object& object,
                                                     const Entry& entry) const {
   if (indexes_.empty() || !object.valid()) return nullptr;
+  const Version* last = entry.versions.empty() ? nullptr : &entry.versions.newest();
+  const bool same_body = last != nullptr && object.shares_body(last->object);
   IndexValues found;
   std::vector<std::string> values;
   for (std::size_t i = 0; i < indexes_.size(); ++i) {
+    if (same_body && indexes_[i].spec->of == IndexSpec::Of::kBody) {
+      if (last->values == nullptr) continue;
+      for (const auto& [index, value] : *last->values)
+        if (index == i) found.emplace_back(i, value);
+      continue;
+    }
     values.clear();
     indexes_[i].spec->values(object, values);
     for (std::string& value : values)
@@ -50,10 +61,7 @@ std::shared_ptr<const IndexValues> Table::values_of(const Object& object,
   if (found.empty()) return nullptr;
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
-  if (!entry.versions.empty()) {
-    const auto& last = entry.versions.newest().values;
-    if (last != nullptr && *last == found) return last;
-  }
+  if (last != nullptr && last->values != nullptr && *last->values == found) return last->values;
   return std::make_shared<const IndexValues>(std::move(found));
 }
 
@@ -94,6 +102,7 @@ void Table::pop(Entry& entry) {
 
 void Table::erase(Entry& entry) {
   while (!entry.versions.empty()) leave(entry, entry.versions.pop());
+  by_key_.erase(entry.key);
   entries_.erase(entries_.find(entry.key));
 }
 

@@ -28,6 +28,8 @@ namespace berth::apiserver {
 struct IndexSpec {
   std::optional<kube::KindId> kind = {};  // nothing: every kind
   std::string field;                      // "spec.nodeName"; as field selectors name it
+  enum class Of : std::uint8_t { kBody, kAnything };
+  Of of = Of::kAnything;  // kBody: no change of metadata and status changes the values
   // Appends the object's values, none where the field is empty.
   std::function<void(const kube::Object&, std::vector<std::string>& values)> values;
 };
@@ -124,6 +126,7 @@ class Table {
   kube::KindId kind_;
   kube::Revision floor_;
   Entries entries_;
+  std::unordered_map<std::string_view, Entry*> by_key_;  // the same, found faster
   std::deque<HistoryEvent> history_;
   std::uint64_t first_ = 0;
   std::size_t history_bytes_ = 0;
