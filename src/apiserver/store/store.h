@@ -159,7 +159,7 @@ class Store {
   bool refusing_writes() const { return !refusal_.empty(); }
   std::size_t count(kube::KindId) const;
 
-  // Null when there is none. Valid until the next turn of the loop.
+  // Null when there is none. Valid until the next write and the next turn of the loop.
   const kube::Object* get(kube::KindId, KeyRef, View = View::kPublished) const;
   void write(Write, Done<Committed>);
   // When this revision is published; at once if it is.

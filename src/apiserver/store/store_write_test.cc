@@ -210,6 +210,7 @@ TEST(Write, AFailedBatchTakesAllThatWasBuiltOnItAlong) {
 
   // The revisions that failed are not given out again; the row is still the same.
   const auto again = lab.start(erase(kube::kPod, kWeb));
+  ASSERT_EQ(journal.batches.size(), 3u);
   EXPECT_THAT(ids_of(journal.batches.back()), ElementsAre(1));
   answer(lab, journal);
   EXPECT_EQ((**again)->revision, 7u);
