@@ -36,7 +36,9 @@ std::vector<Cause> mistakes_in(const kube::Options& options) {
   return found;
 }
 
-Error refusal(std::vector<Cause> causes) {
+}  // namespace
+
+Error invalid_list_options(std::vector<Cause> causes) {
   std::vector<std::string> texts;
   for (const Cause& cause : causes)
     texts.push_back(fmt::format("{}: {}", cause.field, cause.message));
@@ -46,8 +48,6 @@ Error refusal(std::vector<Cause> causes) {
           .message = fmt::format("ListOptions.meta.k8s.io \"\" is invalid: {}", all),
           .causes = std::move(causes)};
 }
-
-}  // namespace
 
 Result<kube::Revision> parse_revision(std::string_view text) {
   kube::Revision revision = 0;
@@ -65,7 +65,7 @@ Result<kube::Revision> parse_revision(std::string_view text) {
 
 Result<ListPlan> plan_list(const kube::Options& options) {
   if (std::vector<Cause> causes = mistakes_in(options); !causes.empty())
-    return tl::unexpected(refusal(std::move(causes)));
+    return tl::unexpected(invalid_list_options(std::move(causes)));
   const std::string& text = options.resource_version.value_or("");
   ListPlan plan;
   plan.limit = options.limit > 0 ? static_cast<std::size_t>(options.limit) : 0;

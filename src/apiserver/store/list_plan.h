@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "kube/api.h"
@@ -22,6 +24,8 @@ struct ListPlan {
 Result<ListPlan> plan_list(const kube::Options&);
 // "" is nothing, "0" is 0. BadRequest otherwise.
 Result<kube::Revision> parse_revision(std::string_view);
+// 422 for options of a list or watch that do not go together.
+Error invalid_list_options(std::vector<Cause>);
 
 // For a revision that was asked for and did not come: 504, to be asked again in a second.
 Error too_large_revision(kube::Revision asked, kube::Revision current);
