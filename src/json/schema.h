@@ -53,6 +53,9 @@ struct Field {
   ListType list_type = ListType::kUnstated;  // kAtomic: also of maps and messages
   std::string_view list_map_keys = {};       // comma-separated
   const Message* message = nullptr;          // for kMessage
+  // What Kubernetes' decoder calls a scalar's type, which its complaints show, where that is not
+  // string, int32, bool or float64.
+  std::string_view go_type = {};
 };
 
 struct Message {

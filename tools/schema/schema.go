@@ -15,6 +15,7 @@ type field struct {
 	name        string
 	kind        string // FieldType
 	shape       string // Shape
+	goType      string // of a scalar: what the real decoder calls it
 	number      int
 	wrappers    []int
 	optional    bool
@@ -245,7 +246,7 @@ func (s *schema) describe(user *goType, expr ast.Expr) field {
 		if kind == "" {
 			fail("%s.%s: no idea what %s is in JSON", user.pkg.path, user.name, typeName(expr))
 		}
-		return field{kind: kind, shape: "kSingle"}
+		return field{kind: kind, shape: "kSingle", goType: typeName(expr)}
 	}
 	if kind := special[t.pkg.path+"."+t.name]; kind != "" {
 		return field{kind: kind, shape: "kSingle"}
@@ -262,6 +263,9 @@ func (s *schema) describe(user *goType, expr ast.Expr) field {
 		return f
 	}
 	f := s.describe(t, t.expr)
+	if f.goType != "" && f.shape == "kSingle" {
+		f.goType = t.pkg.path[strings.LastIndex(t.pkg.path, "/")+1:] + "." + t.name
+	}
 	if _, isList := t.tags["protobuf.nullable"]; isList && f.shape == "kList" {
 		f.number = 1 // the list in a message of its own
 	}
@@ -279,7 +283,7 @@ func (s *schema) describe(user *goType, expr ast.Expr) field {
 func (s *schema) element(user *goType, expr ast.Expr) field {
 	f := s.describe(user, expr)
 	if f.shape == "kSingle" {
-		return field{kind: f.kind, message: f.message}
+		return field{kind: f.kind, goType: f.goType, message: f.message}
 	}
 	t := s.source.lookUp(user, expr)
 	if t == nil {

@@ -155,6 +155,8 @@ func (f field) row() string {
 	add(listType != "", ".list_type = ListType::%s", listType)
 	add(len(f.listMapKeys) != 0, ".list_map_keys = %q", strings.Join(f.listMapKeys, ","))
 	add(f.message != nil, ".message = &%s", f.messageName())
+	usual := map[string]string{"kString": "string", "kInteger": "int32", "kBool": "bool", "kNumber": "float64"}
+	add(f.goType != "" && f.goType != usual[f.kind], ".go_type = %q", f.goType)
 	return out
 }
 

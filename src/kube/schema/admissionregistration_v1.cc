@@ -41,7 +41,7 @@ constinit const Message kAdmissionregistrationV1MatchCondition{"io.k8s.api.admis
 
 static constexpr Field kAdmissionregistrationV1MatchResourcesFields[] = {
     {.name = "excludeResourceRules", .type = kMessage, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1NamedRuleWithOperations},
-    {.name = "matchPolicy", .type = kString, .number = 7, .optional = true, .omit_empty = true},
+    {.name = "matchPolicy", .type = kString, .number = 7, .optional = true, .omit_empty = true, .go_type = "v1.MatchPolicyType"},
     {.name = "namespaceSelector", .type = kMessage, .number = 1, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "objectSelector", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "resourceRules", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1NamedRuleWithOperations},
@@ -88,12 +88,12 @@ static constexpr Field kAdmissionregistrationV1MutatingAdmissionPolicyListFields
 constinit const Message kAdmissionregistrationV1MutatingAdmissionPolicyList{"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyList", kAdmissionregistrationV1MutatingAdmissionPolicyListFields};
 
 static constexpr Field kAdmissionregistrationV1MutatingAdmissionPolicySpecFields[] = {
-    {.name = "failurePolicy", .type = kString, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "failurePolicy", .type = kString, .number = 5, .optional = true, .omit_empty = true, .go_type = "v1.FailurePolicyType"},
     {.name = "matchConditions", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kAdmissionregistrationV1MatchCondition},
     {.name = "matchConstraints", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1MatchResources},
     {.name = "mutations", .type = kMessage, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1Mutation},
     {.name = "paramKind", .type = kMessage, .number = 1, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1ParamKind},
-    {.name = "reinvocationPolicy", .type = kString, .number = 7, .omit_empty = true},
+    {.name = "reinvocationPolicy", .type = kString, .number = 7, .omit_empty = true, .go_type = "v1.ReinvocationPolicyType"},
     {.name = "variables", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1Variable},
 };
 constinit const Message kAdmissionregistrationV1MutatingAdmissionPolicySpec{"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec", kAdmissionregistrationV1MutatingAdmissionPolicySpecFields};
@@ -101,15 +101,15 @@ constinit const Message kAdmissionregistrationV1MutatingAdmissionPolicySpec{"io.
 static constexpr Field kAdmissionregistrationV1MutatingWebhookFields[] = {
     {.name = "admissionReviewVersions", .type = kString, .shape = kList, .number = 8, .list_type = ListType::kAtomic},
     {.name = "clientConfig", .type = kMessage, .number = 2, .message = &kAdmissionregistrationV1WebhookClientConfig},
-    {.name = "failurePolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "failurePolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.FailurePolicyType"},
     {.name = "matchConditions", .type = kMessage, .shape = kList, .number = 12, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kAdmissionregistrationV1MatchCondition},
-    {.name = "matchPolicy", .type = kString, .number = 9, .optional = true, .omit_empty = true},
+    {.name = "matchPolicy", .type = kString, .number = 9, .optional = true, .omit_empty = true, .go_type = "v1.MatchPolicyType"},
     {.name = "name", .type = kString, .number = 1},
     {.name = "namespaceSelector", .type = kMessage, .number = 5, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "objectSelector", .type = kMessage, .number = 11, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
-    {.name = "reinvocationPolicy", .type = kString, .number = 10, .optional = true, .omit_empty = true},
+    {.name = "reinvocationPolicy", .type = kString, .number = 10, .optional = true, .omit_empty = true, .go_type = "v1.ReinvocationPolicyType"},
     {.name = "rules", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1RuleWithOperations},
-    {.name = "sideEffects", .type = kString, .number = 6, .optional = true},
+    {.name = "sideEffects", .type = kString, .number = 6, .optional = true, .go_type = "v1.SideEffectClass"},
     {.name = "timeoutSeconds", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
 };
 constinit const Message kAdmissionregistrationV1MutatingWebhook{"io.k8s.api.admissionregistration.v1.MutatingWebhook", kAdmissionregistrationV1MutatingWebhookFields};
@@ -133,17 +133,17 @@ constinit const Message kAdmissionregistrationV1MutatingWebhookConfigurationList
 static constexpr Field kAdmissionregistrationV1MutationFields[] = {
     {.name = "applyConfiguration", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .message = &kAdmissionregistrationV1ApplyConfiguration},
     {.name = "jsonPatch", .type = kMessage, .number = 4, .optional = true, .omit_empty = true, .message = &kAdmissionregistrationV1JSONPatch},
-    {.name = "patchType", .type = kString, .number = 2},
+    {.name = "patchType", .type = kString, .number = 2, .go_type = "v1.PatchType"},
 };
 constinit const Message kAdmissionregistrationV1Mutation{"io.k8s.api.admissionregistration.v1.Mutation", kAdmissionregistrationV1MutationFields};
 
 static constexpr Field kAdmissionregistrationV1NamedRuleWithOperationsFields[] = {
     {.name = "apiGroups", .type = kString, .shape = kList, .number = 1, .wrappers = {2, 2}, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "apiVersions", .type = kString, .shape = kList, .number = 2, .wrappers = {2, 2}, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "operations", .type = kString, .shape = kList, .number = 1, .wrappers = {2}, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "operations", .type = kString, .shape = kList, .number = 1, .wrappers = {2}, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.OperationType"},
     {.name = "resourceNames", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "resources", .type = kString, .shape = kList, .number = 3, .wrappers = {2, 2}, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "scope", .type = kString, .number = 4, .wrappers = {2, 2}, .optional = true, .omit_empty = true},
+    {.name = "scope", .type = kString, .number = 4, .wrappers = {2, 2}, .optional = true, .omit_empty = true, .go_type = "v1.ScopeType"},
 };
 constinit const Message kAdmissionregistrationV1NamedRuleWithOperations{"io.k8s.api.admissionregistration.v1.NamedRuleWithOperations", kAdmissionregistrationV1NamedRuleWithOperationsFields};
 
@@ -156,7 +156,7 @@ constinit const Message kAdmissionregistrationV1ParamKind{"io.k8s.api.admissionr
 static constexpr Field kAdmissionregistrationV1ParamRefFields[] = {
     {.name = "name", .type = kString, .number = 1, .omit_empty = true},
     {.name = "namespace", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "parameterNotFoundAction", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "parameterNotFoundAction", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.ParameterNotFoundActionType"},
     {.name = "selector", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
 };
 constinit const Message kAdmissionregistrationV1ParamRef{"io.k8s.api.admissionregistration.v1.ParamRef", kAdmissionregistrationV1ParamRefFields};
@@ -164,9 +164,9 @@ constinit const Message kAdmissionregistrationV1ParamRef{"io.k8s.api.admissionre
 static constexpr Field kAdmissionregistrationV1RuleWithOperationsFields[] = {
     {.name = "apiGroups", .type = kString, .shape = kList, .number = 1, .wrappers = {2}, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "apiVersions", .type = kString, .shape = kList, .number = 2, .wrappers = {2}, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "operations", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "operations", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.OperationType"},
     {.name = "resources", .type = kString, .shape = kList, .number = 3, .wrappers = {2}, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "scope", .type = kString, .number = 4, .wrappers = {2}, .optional = true, .omit_empty = true},
+    {.name = "scope", .type = kString, .number = 4, .wrappers = {2}, .optional = true, .omit_empty = true, .go_type = "v1.ScopeType"},
 };
 constinit const Message kAdmissionregistrationV1RuleWithOperations{"io.k8s.api.admissionregistration.v1.RuleWithOperations", kAdmissionregistrationV1RuleWithOperationsFields};
 
@@ -212,7 +212,7 @@ static constexpr Field kAdmissionregistrationV1ValidatingAdmissionPolicyBindingS
     {.name = "matchResources", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1MatchResources},
     {.name = "paramRef", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1ParamRef},
     {.name = "policyName", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "validationActions", .type = kString, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kSet},
+    {.name = "validationActions", .type = kString, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kSet, .go_type = "v1.ValidationAction"},
 };
 constinit const Message kAdmissionregistrationV1ValidatingAdmissionPolicyBindingSpec{"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec", kAdmissionregistrationV1ValidatingAdmissionPolicyBindingSpecFields};
 
@@ -226,7 +226,7 @@ constinit const Message kAdmissionregistrationV1ValidatingAdmissionPolicyList{"i
 
 static constexpr Field kAdmissionregistrationV1ValidatingAdmissionPolicySpecFields[] = {
     {.name = "auditAnnotations", .type = kMessage, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1AuditAnnotation},
-    {.name = "failurePolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "failurePolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.FailurePolicyType"},
     {.name = "matchConditions", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kAdmissionregistrationV1MatchCondition},
     {.name = "matchConstraints", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1MatchResources},
     {.name = "paramKind", .type = kMessage, .number = 1, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1ParamKind},
@@ -237,7 +237,7 @@ constinit const Message kAdmissionregistrationV1ValidatingAdmissionPolicySpec{"i
 
 static constexpr Field kAdmissionregistrationV1ValidatingAdmissionPolicyStatusFields[] = {
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kMap, .list_map_keys = "type", .message = &kMetaV1Condition},
-    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true, .go_type = "int64"},
     {.name = "typeChecking", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kAdmissionregistrationV1TypeChecking},
 };
 constinit const Message kAdmissionregistrationV1ValidatingAdmissionPolicyStatus{"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyStatus", kAdmissionregistrationV1ValidatingAdmissionPolicyStatusFields};
@@ -245,14 +245,14 @@ constinit const Message kAdmissionregistrationV1ValidatingAdmissionPolicyStatus{
 static constexpr Field kAdmissionregistrationV1ValidatingWebhookFields[] = {
     {.name = "admissionReviewVersions", .type = kString, .shape = kList, .number = 8, .list_type = ListType::kAtomic},
     {.name = "clientConfig", .type = kMessage, .number = 2, .message = &kAdmissionregistrationV1WebhookClientConfig},
-    {.name = "failurePolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "failurePolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.FailurePolicyType"},
     {.name = "matchConditions", .type = kMessage, .shape = kList, .number = 11, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kAdmissionregistrationV1MatchCondition},
-    {.name = "matchPolicy", .type = kString, .number = 9, .optional = true, .omit_empty = true},
+    {.name = "matchPolicy", .type = kString, .number = 9, .optional = true, .omit_empty = true, .go_type = "v1.MatchPolicyType"},
     {.name = "name", .type = kString, .number = 1},
     {.name = "namespaceSelector", .type = kMessage, .number = 5, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "objectSelector", .type = kMessage, .number = 10, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "rules", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAdmissionregistrationV1RuleWithOperations},
-    {.name = "sideEffects", .type = kString, .number = 6, .optional = true},
+    {.name = "sideEffects", .type = kString, .number = 6, .optional = true, .go_type = "v1.SideEffectClass"},
     {.name = "timeoutSeconds", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
 };
 constinit const Message kAdmissionregistrationV1ValidatingWebhook{"io.k8s.api.admissionregistration.v1.ValidatingWebhook", kAdmissionregistrationV1ValidatingWebhookFields};
@@ -277,7 +277,7 @@ static constexpr Field kAdmissionregistrationV1ValidationFields[] = {
     {.name = "expression", .type = kString, .number = 1},
     {.name = "message", .type = kString, .number = 2, .omit_empty = true},
     {.name = "messageExpression", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "reason", .type = kString, .number = 3, .optional = true, .omit_empty = true},
+    {.name = "reason", .type = kString, .number = 3, .optional = true, .omit_empty = true, .go_type = "v1.StatusReason"},
 };
 constinit const Message kAdmissionregistrationV1Validation{"io.k8s.api.admissionregistration.v1.Validation", kAdmissionregistrationV1ValidationFields};
 

@@ -14,14 +14,14 @@ using enum json::Shape;
 static constexpr Field kApiextensionsV1ConversionRequestFields[] = {
     {.name = "desiredAPIVersion", .type = kString, .number = 2},
     {.name = "objects", .type = kAny, .shape = kList, .number = 3, .list_type = ListType::kAtomic},
-    {.name = "uid", .type = kString, .number = 1},
+    {.name = "uid", .type = kString, .number = 1, .go_type = "types.UID"},
 };
 constinit const Message kApiextensionsV1ConversionRequest{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ConversionRequest", kApiextensionsV1ConversionRequestFields};
 
 static constexpr Field kApiextensionsV1ConversionResponseFields[] = {
     {.name = "convertedObjects", .type = kAny, .shape = kList, .number = 2, .list_type = ListType::kAtomic},
     {.name = "result", .type = kMessage, .number = 3, .message = &kMetaV1Status},
-    {.name = "uid", .type = kString, .number = 1},
+    {.name = "uid", .type = kString, .number = 1, .go_type = "types.UID"},
 };
 constinit const Message kApiextensionsV1ConversionResponse{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ConversionResponse", kApiextensionsV1ConversionResponseFields};
 
@@ -44,7 +44,7 @@ static constexpr Field kApiextensionsV1CustomResourceColumnDefinitionFields[] = 
 constinit const Message kApiextensionsV1CustomResourceColumnDefinition{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceColumnDefinition", kApiextensionsV1CustomResourceColumnDefinitionFields};
 
 static constexpr Field kApiextensionsV1CustomResourceConversionFields[] = {
-    {.name = "strategy", .type = kString, .number = 1},
+    {.name = "strategy", .type = kString, .number = 1, .go_type = "v1.ConversionStrategyType"},
     {.name = "webhook", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kApiextensionsV1WebhookConversion},
 };
 constinit const Message kApiextensionsV1CustomResourceConversion{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceConversion", kApiextensionsV1CustomResourceConversionFields};
@@ -61,10 +61,10 @@ constinit const Message kApiextensionsV1CustomResourceDefinition{"io.k8s.apiexte
 static constexpr Field kApiextensionsV1CustomResourceDefinitionConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 6, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 6, .omit_empty = true, .go_type = "int64"},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.CustomResourceDefinitionConditionType"},
 };
 constinit const Message kApiextensionsV1CustomResourceDefinitionCondition{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionCondition", kApiextensionsV1CustomResourceDefinitionConditionFields};
 
@@ -91,7 +91,7 @@ static constexpr Field kApiextensionsV1CustomResourceDefinitionSpecFields[] = {
     {.name = "group", .type = kString, .number = 1},
     {.name = "names", .type = kMessage, .number = 3, .message = &kApiextensionsV1CustomResourceDefinitionNames},
     {.name = "preserveUnknownFields", .type = kBool, .number = 10, .omit_empty = true},
-    {.name = "scope", .type = kString, .number = 4},
+    {.name = "scope", .type = kString, .number = 4, .go_type = "v1.ResourceScope"},
     {.name = "versions", .type = kMessage, .shape = kList, .number = 7, .list_type = ListType::kAtomic, .message = &kApiextensionsV1CustomResourceDefinitionVersion},
 };
 constinit const Message kApiextensionsV1CustomResourceDefinitionSpec{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec", kApiextensionsV1CustomResourceDefinitionSpecFields};
@@ -99,7 +99,7 @@ constinit const Message kApiextensionsV1CustomResourceDefinitionSpec{"io.k8s.api
 static constexpr Field kApiextensionsV1CustomResourceDefinitionStatusFields[] = {
     {.name = "acceptedNames", .type = kMessage, .number = 2, .message = &kApiextensionsV1CustomResourceDefinitionNames},
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 1, .list_type = ListType::kMap, .list_map_keys = "type", .message = &kApiextensionsV1CustomResourceDefinitionCondition},
-    {.name = "observedGeneration", .type = kInteger, .number = 4, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 4, .omit_empty = true, .go_type = "int64"},
     {.name = "storedVersions", .type = kString, .shape = kList, .number = 3, .list_type = ListType::kAtomic},
 };
 constinit const Message kApiextensionsV1CustomResourceDefinitionStatus{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus", kApiextensionsV1CustomResourceDefinitionStatusFields};
@@ -145,7 +145,7 @@ constinit const Message kApiextensionsV1ExternalDocumentation{"io.k8s.apiextensi
 
 static constexpr Field kApiextensionsV1JSONSchemaPropsFields[] = {
     {.name = "$ref", .type = kString, .number = 3, .optional = true, .omit_empty = true},
-    {.name = "$schema", .type = kString, .number = 2, .omit_empty = true},
+    {.name = "$schema", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.JSONSchemaURL"},
     {.name = "additionalItems", .type = kAny, .number = 33, .optional = true, .omit_empty = true, .message = &kApiextensionsV1JSONSchemaPropsOrBool},
     {.name = "additionalProperties", .type = kAny, .number = 30, .optional = true, .omit_empty = true, .message = &kApiextensionsV1JSONSchemaPropsOrBool},
     {.name = "allOf", .type = kMessage, .shape = kList, .number = 25, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kApiextensionsV1JSONSchemaProps},
@@ -162,13 +162,13 @@ static constexpr Field kApiextensionsV1JSONSchemaPropsFields[] = {
     {.name = "format", .type = kString, .number = 6, .omit_empty = true},
     {.name = "id", .type = kString, .number = 1, .omit_empty = true},
     {.name = "items", .type = kAny, .number = 24, .optional = true, .omit_empty = true, .message = &kApiextensionsV1JSONSchemaPropsOrArray},
-    {.name = "maxItems", .type = kInteger, .number = 16, .optional = true, .omit_empty = true},
-    {.name = "maxLength", .type = kInteger, .number = 13, .optional = true, .omit_empty = true},
-    {.name = "maxProperties", .type = kInteger, .number = 21, .optional = true, .omit_empty = true},
+    {.name = "maxItems", .type = kInteger, .number = 16, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "maxLength", .type = kInteger, .number = 13, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "maxProperties", .type = kInteger, .number = 21, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "maximum", .type = kNumber, .number = 9, .optional = true, .omit_empty = true},
-    {.name = "minItems", .type = kInteger, .number = 17, .optional = true, .omit_empty = true},
-    {.name = "minLength", .type = kInteger, .number = 14, .optional = true, .omit_empty = true},
-    {.name = "minProperties", .type = kInteger, .number = 22, .optional = true, .omit_empty = true},
+    {.name = "minItems", .type = kInteger, .number = 17, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "minLength", .type = kInteger, .number = 14, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "minProperties", .type = kInteger, .number = 22, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "minimum", .type = kNumber, .number = 11, .optional = true, .omit_empty = true},
     {.name = "multipleOf", .type = kNumber, .number = 19, .optional = true, .omit_empty = true},
     {.name = "not", .type = kMessage, .number = 28, .optional = true, .omit_empty = true, .message = &kApiextensionsV1JSONSchemaProps},
@@ -227,7 +227,7 @@ static constexpr Field kApiextensionsV1ValidationRuleFields[] = {
     {.name = "message", .type = kString, .number = 2, .omit_empty = true},
     {.name = "messageExpression", .type = kString, .number = 3, .omit_empty = true},
     {.name = "optionalOldSelf", .type = kBool, .number = 6, .optional = true, .omit_empty = true},
-    {.name = "reason", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "reason", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.FieldValueErrorReason"},
     {.name = "rule", .type = kString, .number = 1},
 };
 constinit const Message kApiextensionsV1ValidationRule{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ValidationRule", kApiextensionsV1ValidationRuleFields};

@@ -16,7 +16,7 @@ static constexpr Field kAppsV1ControllerRevisionFields[] = {
     {.name = "data", .type = kAny, .number = 2},
     {.name = "kind", .type = kString, .omit_empty = true},
     {.name = "metadata", .type = kMessage, .number = 1, .message = &kMetaV1ObjectMeta},
-    {.name = "revision", .type = kInteger, .number = 3},
+    {.name = "revision", .type = kInteger, .number = 3, .go_type = "int64"},
 };
 constinit const Message kAppsV1ControllerRevision{"io.k8s.api.apps.v1.ControllerRevision", kAppsV1ControllerRevisionFields};
 
@@ -41,8 +41,8 @@ static constexpr Field kAppsV1DaemonSetConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.DaemonSetConditionType"},
 };
 constinit const Message kAppsV1DaemonSetCondition{"io.k8s.api.apps.v1.DaemonSetCondition", kAppsV1DaemonSetConditionFields};
 
@@ -72,14 +72,14 @@ static constexpr Field kAppsV1DaemonSetStatusFields[] = {
     {.name = "numberMisscheduled", .type = kInteger, .number = 2},
     {.name = "numberReady", .type = kInteger, .number = 4},
     {.name = "numberUnavailable", .type = kInteger, .number = 8, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 5, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 5, .omit_empty = true, .go_type = "int64"},
     {.name = "updatedNumberScheduled", .type = kInteger, .number = 6, .omit_empty = true},
 };
 constinit const Message kAppsV1DaemonSetStatus{"io.k8s.api.apps.v1.DaemonSetStatus", kAppsV1DaemonSetStatusFields};
 
 static constexpr Field kAppsV1DaemonSetUpdateStrategyFields[] = {
     {.name = "rollingUpdate", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kAppsV1RollingUpdateDaemonSet},
-    {.name = "type", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "type", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.DaemonSetUpdateStrategyType"},
 };
 constinit const Message kAppsV1DaemonSetUpdateStrategy{"io.k8s.api.apps.v1.DaemonSetUpdateStrategy", kAppsV1DaemonSetUpdateStrategyFields};
 
@@ -97,8 +97,8 @@ static constexpr Field kAppsV1DeploymentConditionFields[] = {
     {.name = "lastUpdateTime", .type = kTime, .number = 6},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.DeploymentConditionType"},
 };
 constinit const Message kAppsV1DeploymentCondition{"io.k8s.api.apps.v1.DeploymentCondition", kAppsV1DeploymentConditionFields};
 
@@ -126,7 +126,7 @@ static constexpr Field kAppsV1DeploymentStatusFields[] = {
     {.name = "availableReplicas", .type = kInteger, .number = 4, .omit_empty = true},
     {.name = "collisionCount", .type = kInteger, .number = 8, .optional = true, .omit_empty = true},
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .patch_merge = true, .merge_key = "type", .list_type = ListType::kMap, .list_map_keys = "type", .message = &kAppsV1DeploymentCondition},
-    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true, .go_type = "int64"},
     {.name = "readyReplicas", .type = kInteger, .number = 7, .omit_empty = true},
     {.name = "replicas", .type = kInteger, .number = 2, .omit_empty = true},
     {.name = "terminatingReplicas", .type = kInteger, .number = 9, .optional = true, .omit_empty = true},
@@ -137,7 +137,7 @@ constinit const Message kAppsV1DeploymentStatus{"io.k8s.api.apps.v1.DeploymentSt
 
 static constexpr Field kAppsV1DeploymentStrategyFields[] = {
     {.name = "rollingUpdate", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kAppsV1RollingUpdateDeployment},
-    {.name = "type", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "type", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.DeploymentStrategyType"},
 };
 constinit const Message kAppsV1DeploymentStrategy{"io.k8s.api.apps.v1.DeploymentStrategy", kAppsV1DeploymentStrategyFields};
 
@@ -154,8 +154,8 @@ static constexpr Field kAppsV1ReplicaSetConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.ReplicaSetConditionType"},
 };
 constinit const Message kAppsV1ReplicaSetCondition{"io.k8s.api.apps.v1.ReplicaSetCondition", kAppsV1ReplicaSetConditionFields};
 
@@ -179,7 +179,7 @@ static constexpr Field kAppsV1ReplicaSetStatusFields[] = {
     {.name = "availableReplicas", .type = kInteger, .number = 5, .omit_empty = true},
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .patch_merge = true, .merge_key = "type", .list_type = ListType::kMap, .list_map_keys = "type", .message = &kAppsV1ReplicaSetCondition},
     {.name = "fullyLabeledReplicas", .type = kInteger, .number = 2, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 3, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 3, .omit_empty = true, .go_type = "int64"},
     {.name = "readyReplicas", .type = kInteger, .number = 4, .omit_empty = true},
     {.name = "replicas", .type = kInteger, .number = 1},
     {.name = "terminatingReplicas", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
@@ -217,8 +217,8 @@ static constexpr Field kAppsV1StatefulSetConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.StatefulSetConditionType"},
 };
 constinit const Message kAppsV1StatefulSetCondition{"io.k8s.api.apps.v1.StatefulSetCondition", kAppsV1StatefulSetConditionFields};
 
@@ -236,8 +236,8 @@ static constexpr Field kAppsV1StatefulSetOrdinalsFields[] = {
 constinit const Message kAppsV1StatefulSetOrdinals{"io.k8s.api.apps.v1.StatefulSetOrdinals", kAppsV1StatefulSetOrdinalsFields};
 
 static constexpr Field kAppsV1StatefulSetPersistentVolumeClaimRetentionPolicyFields[] = {
-    {.name = "whenDeleted", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "whenScaled", .type = kString, .number = 2, .omit_empty = true},
+    {.name = "whenDeleted", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.PersistentVolumeClaimRetentionPolicyType"},
+    {.name = "whenScaled", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.PersistentVolumeClaimRetentionPolicyType"},
 };
 constinit const Message kAppsV1StatefulSetPersistentVolumeClaimRetentionPolicy{"io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", kAppsV1StatefulSetPersistentVolumeClaimRetentionPolicyFields};
 
@@ -245,7 +245,7 @@ static constexpr Field kAppsV1StatefulSetSpecFields[] = {
     {.name = "minReadySeconds", .type = kInteger, .number = 9, .omit_empty = true},
     {.name = "ordinals", .type = kMessage, .number = 11, .optional = true, .omit_empty = true, .message = &kAppsV1StatefulSetOrdinals},
     {.name = "persistentVolumeClaimRetentionPolicy", .type = kMessage, .number = 10, .optional = true, .omit_empty = true, .message = &kAppsV1StatefulSetPersistentVolumeClaimRetentionPolicy},
-    {.name = "podManagementPolicy", .type = kString, .number = 6, .omit_empty = true},
+    {.name = "podManagementPolicy", .type = kString, .number = 6, .omit_empty = true, .go_type = "v1.PodManagementPolicyType"},
     {.name = "replicas", .type = kInteger, .number = 1, .optional = true, .omit_empty = true},
     {.name = "revisionHistoryLimit", .type = kInteger, .number = 8, .optional = true, .omit_empty = true},
     {.name = "selector", .type = kMessage, .number = 2, .optional = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
@@ -262,7 +262,7 @@ static constexpr Field kAppsV1StatefulSetStatusFields[] = {
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 10, .omit_empty = true, .patch_merge = true, .merge_key = "type", .list_type = ListType::kMap, .list_map_keys = "type", .message = &kAppsV1StatefulSetCondition},
     {.name = "currentReplicas", .type = kInteger, .number = 4, .omit_empty = true},
     {.name = "currentRevision", .type = kString, .number = 6, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true, .go_type = "int64"},
     {.name = "readyReplicas", .type = kInteger, .number = 3, .omit_empty = true},
     {.name = "replicas", .type = kInteger, .number = 2},
     {.name = "updateRevision", .type = kString, .number = 7, .omit_empty = true},
@@ -272,7 +272,7 @@ constinit const Message kAppsV1StatefulSetStatus{"io.k8s.api.apps.v1.StatefulSet
 
 static constexpr Field kAppsV1StatefulSetUpdateStrategyFields[] = {
     {.name = "rollingUpdate", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kAppsV1RollingUpdateStatefulSetStrategy},
-    {.name = "type", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "type", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.StatefulSetUpdateStrategyType"},
 };
 constinit const Message kAppsV1StatefulSetUpdateStrategy{"io.k8s.api.apps.v1.StatefulSetUpdateStrategy", kAppsV1StatefulSetUpdateStrategyFields};
 

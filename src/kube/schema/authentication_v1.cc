@@ -15,7 +15,7 @@ static constexpr Field kAuthenticationV1BoundObjectReferenceFields[] = {
     {.name = "apiVersion", .type = kString, .number = 2, .omit_empty = true},
     {.name = "kind", .type = kString, .number = 1, .omit_empty = true},
     {.name = "name", .type = kString, .number = 3, .omit_empty = true},
-    {.name = "uid", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "uid", .type = kString, .number = 4, .omit_empty = true, .go_type = "types.UID"},
 };
 constinit const Message kAuthenticationV1BoundObjectReference{"io.k8s.api.authentication.v1.BoundObjectReference", kAuthenticationV1BoundObjectReferenceFields};
 
@@ -49,7 +49,7 @@ constinit const Message kAuthenticationV1TokenRequest{"io.k8s.api.authentication
 static constexpr Field kAuthenticationV1TokenRequestSpecFields[] = {
     {.name = "audiences", .type = kString, .shape = kList, .number = 1, .list_type = ListType::kAtomic},
     {.name = "boundObjectRef", .type = kMessage, .number = 3, .optional = true, .message = &kAuthenticationV1BoundObjectReference},
-    {.name = "expirationSeconds", .type = kInteger, .number = 4, .optional = true},
+    {.name = "expirationSeconds", .type = kInteger, .number = 4, .optional = true, .go_type = "int64"},
 };
 constinit const Message kAuthenticationV1TokenRequestSpec{"io.k8s.api.authentication.v1.TokenRequestSpec", kAuthenticationV1TokenRequestSpecFields};
 

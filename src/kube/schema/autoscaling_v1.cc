@@ -48,7 +48,7 @@ static constexpr Field kAutoscalingV1HorizontalPodAutoscalerStatusFields[] = {
     {.name = "currentReplicas", .type = kInteger, .number = 3},
     {.name = "desiredReplicas", .type = kInteger, .number = 4},
     {.name = "lastScaleTime", .type = kTime, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 1, .optional = true, .omit_empty = true, .go_type = "int64"},
 };
 constinit const Message kAutoscalingV1HorizontalPodAutoscalerStatus{"io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerStatus", kAutoscalingV1HorizontalPodAutoscalerStatusFields};
 

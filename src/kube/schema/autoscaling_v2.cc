@@ -13,7 +13,7 @@ using enum json::Shape;
 
 static constexpr Field kAutoscalingV2ContainerResourceMetricSourceFields[] = {
     {.name = "container", .type = kString, .number = 3},
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.ResourceName"},
     {.name = "target", .type = kMessage, .number = 2, .message = &kAutoscalingV2MetricTarget},
 };
 constinit const Message kAutoscalingV2ContainerResourceMetricSource{"io.k8s.api.autoscaling.v2.ContainerResourceMetricSource", kAutoscalingV2ContainerResourceMetricSourceFields};
@@ -21,7 +21,7 @@ constinit const Message kAutoscalingV2ContainerResourceMetricSource{"io.k8s.api.
 static constexpr Field kAutoscalingV2ContainerResourceMetricStatusFields[] = {
     {.name = "container", .type = kString, .number = 3},
     {.name = "current", .type = kMessage, .number = 2, .message = &kAutoscalingV2MetricValueStatus},
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.ResourceName"},
 };
 constinit const Message kAutoscalingV2ContainerResourceMetricStatus{"io.k8s.api.autoscaling.v2.ContainerResourceMetricStatus", kAutoscalingV2ContainerResourceMetricStatusFields};
 
@@ -46,14 +46,14 @@ constinit const Message kAutoscalingV2ExternalMetricStatus{"io.k8s.api.autoscali
 
 static constexpr Field kAutoscalingV2HPAScalingPolicyFields[] = {
     {.name = "periodSeconds", .type = kInteger, .number = 3},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v2.HPAScalingPolicyType"},
     {.name = "value", .type = kInteger, .number = 2},
 };
 constinit const Message kAutoscalingV2HPAScalingPolicy{"io.k8s.api.autoscaling.v2.HPAScalingPolicy", kAutoscalingV2HPAScalingPolicyFields};
 
 static constexpr Field kAutoscalingV2HPAScalingRulesFields[] = {
     {.name = "policies", .type = kMessage, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kAutoscalingV2HPAScalingPolicy},
-    {.name = "selectPolicy", .type = kString, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "selectPolicy", .type = kString, .number = 1, .optional = true, .omit_empty = true, .go_type = "v2.ScalingPolicySelect"},
     {.name = "stabilizationWindowSeconds", .type = kInteger, .number = 3, .optional = true, .omit_empty = true},
     {.name = "tolerance", .type = kQuantity, .number = 4, .optional = true, .omit_empty = true},
 };
@@ -78,8 +78,8 @@ static constexpr Field kAutoscalingV2HorizontalPodAutoscalerConditionFields[] = 
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v2.HorizontalPodAutoscalerConditionType"},
 };
 constinit const Message kAutoscalingV2HorizontalPodAutoscalerCondition{"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition", kAutoscalingV2HorizontalPodAutoscalerConditionFields};
 
@@ -106,7 +106,7 @@ static constexpr Field kAutoscalingV2HorizontalPodAutoscalerStatusFields[] = {
     {.name = "currentReplicas", .type = kInteger, .number = 3, .omit_empty = true},
     {.name = "desiredReplicas", .type = kInteger, .number = 4},
     {.name = "lastScaleTime", .type = kTime, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 1, .optional = true, .omit_empty = true, .go_type = "int64"},
 };
 constinit const Message kAutoscalingV2HorizontalPodAutoscalerStatus{"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerStatus", kAutoscalingV2HorizontalPodAutoscalerStatusFields};
 
@@ -122,7 +122,7 @@ static constexpr Field kAutoscalingV2MetricSpecFields[] = {
     {.name = "object", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kAutoscalingV2ObjectMetricSource},
     {.name = "pods", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .message = &kAutoscalingV2PodsMetricSource},
     {.name = "resource", .type = kMessage, .number = 4, .optional = true, .omit_empty = true, .message = &kAutoscalingV2ResourceMetricSource},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v2.MetricSourceType"},
 };
 constinit const Message kAutoscalingV2MetricSpec{"io.k8s.api.autoscaling.v2.MetricSpec", kAutoscalingV2MetricSpecFields};
 
@@ -132,14 +132,14 @@ static constexpr Field kAutoscalingV2MetricStatusFields[] = {
     {.name = "object", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kAutoscalingV2ObjectMetricStatus},
     {.name = "pods", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .message = &kAutoscalingV2PodsMetricStatus},
     {.name = "resource", .type = kMessage, .number = 4, .optional = true, .omit_empty = true, .message = &kAutoscalingV2ResourceMetricStatus},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v2.MetricSourceType"},
 };
 constinit const Message kAutoscalingV2MetricStatus{"io.k8s.api.autoscaling.v2.MetricStatus", kAutoscalingV2MetricStatusFields};
 
 static constexpr Field kAutoscalingV2MetricTargetFields[] = {
     {.name = "averageUtilization", .type = kInteger, .number = 4, .optional = true, .omit_empty = true},
     {.name = "averageValue", .type = kQuantity, .number = 3, .optional = true, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v2.MetricTargetType"},
     {.name = "value", .type = kQuantity, .number = 2, .optional = true, .omit_empty = true},
 };
 constinit const Message kAutoscalingV2MetricTarget{"io.k8s.api.autoscaling.v2.MetricTarget", kAutoscalingV2MetricTargetFields};
@@ -178,14 +178,14 @@ static constexpr Field kAutoscalingV2PodsMetricStatusFields[] = {
 constinit const Message kAutoscalingV2PodsMetricStatus{"io.k8s.api.autoscaling.v2.PodsMetricStatus", kAutoscalingV2PodsMetricStatusFields};
 
 static constexpr Field kAutoscalingV2ResourceMetricSourceFields[] = {
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.ResourceName"},
     {.name = "target", .type = kMessage, .number = 2, .message = &kAutoscalingV2MetricTarget},
 };
 constinit const Message kAutoscalingV2ResourceMetricSource{"io.k8s.api.autoscaling.v2.ResourceMetricSource", kAutoscalingV2ResourceMetricSourceFields};
 
 static constexpr Field kAutoscalingV2ResourceMetricStatusFields[] = {
     {.name = "current", .type = kMessage, .number = 2, .message = &kAutoscalingV2MetricValueStatus},
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.ResourceName"},
 };
 constinit const Message kAutoscalingV2ResourceMetricStatus{"io.k8s.api.autoscaling.v2.ResourceMetricStatus", kAutoscalingV2ResourceMetricStatusFields};
 

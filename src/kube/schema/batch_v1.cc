@@ -29,11 +29,11 @@ static constexpr Field kBatchV1CronJobListFields[] = {
 constinit const Message kBatchV1CronJobList{"io.k8s.api.batch.v1.CronJobList", kBatchV1CronJobListFields};
 
 static constexpr Field kBatchV1CronJobSpecFields[] = {
-    {.name = "concurrencyPolicy", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "concurrencyPolicy", .type = kString, .number = 3, .omit_empty = true, .go_type = "v1.ConcurrencyPolicy"},
     {.name = "failedJobsHistoryLimit", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
     {.name = "jobTemplate", .type = kMessage, .number = 5, .message = &kBatchV1JobTemplateSpec},
     {.name = "schedule", .type = kString, .number = 1},
-    {.name = "startingDeadlineSeconds", .type = kInteger, .number = 2, .optional = true, .omit_empty = true},
+    {.name = "startingDeadlineSeconds", .type = kInteger, .number = 2, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "successfulJobsHistoryLimit", .type = kInteger, .number = 6, .optional = true, .omit_empty = true},
     {.name = "suspend", .type = kBool, .number = 4, .optional = true, .omit_empty = true},
     {.name = "timeZone", .type = kString, .number = 8, .optional = true, .omit_empty = true},
@@ -61,8 +61,8 @@ static constexpr Field kBatchV1JobConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 6, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 5, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.JobConditionType"},
 };
 constinit const Message kBatchV1JobCondition{"io.k8s.api.batch.v1.JobCondition", kBatchV1JobConditionFields};
 
@@ -75,17 +75,17 @@ static constexpr Field kBatchV1JobListFields[] = {
 constinit const Message kBatchV1JobList{"io.k8s.api.batch.v1.JobList", kBatchV1JobListFields};
 
 static constexpr Field kBatchV1JobSpecFields[] = {
-    {.name = "activeDeadlineSeconds", .type = kInteger, .number = 3, .optional = true, .omit_empty = true},
+    {.name = "activeDeadlineSeconds", .type = kInteger, .number = 3, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "backoffLimit", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
     {.name = "backoffLimitPerIndex", .type = kInteger, .number = 12, .optional = true, .omit_empty = true},
-    {.name = "completionMode", .type = kString, .number = 9, .optional = true, .omit_empty = true},
+    {.name = "completionMode", .type = kString, .number = 9, .optional = true, .omit_empty = true, .go_type = "v1.CompletionMode"},
     {.name = "completions", .type = kInteger, .number = 2, .optional = true, .omit_empty = true},
     {.name = "managedBy", .type = kString, .number = 15, .optional = true, .omit_empty = true},
     {.name = "manualSelector", .type = kBool, .number = 5, .optional = true, .omit_empty = true},
     {.name = "maxFailedIndexes", .type = kInteger, .number = 13, .optional = true, .omit_empty = true},
     {.name = "parallelism", .type = kInteger, .number = 1, .optional = true, .omit_empty = true},
     {.name = "podFailurePolicy", .type = kMessage, .number = 11, .optional = true, .omit_empty = true, .message = &kBatchV1PodFailurePolicy},
-    {.name = "podReplacementPolicy", .type = kString, .number = 14, .optional = true, .omit_empty = true},
+    {.name = "podReplacementPolicy", .type = kString, .number = 14, .optional = true, .omit_empty = true, .go_type = "v1.PodReplacementPolicy"},
     {.name = "selector", .type = kMessage, .number = 4, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "successPolicy", .type = kMessage, .number = 16, .optional = true, .omit_empty = true, .message = &kBatchV1SuccessPolicy},
     {.name = "suspend", .type = kBool, .number = 10, .optional = true, .omit_empty = true},
@@ -122,19 +122,19 @@ constinit const Message kBatchV1PodFailurePolicy{"io.k8s.api.batch.v1.PodFailure
 
 static constexpr Field kBatchV1PodFailurePolicyOnExitCodesRequirementFields[] = {
     {.name = "containerName", .type = kString, .number = 1, .optional = true, .omit_empty = true},
-    {.name = "operator", .type = kString, .number = 2},
+    {.name = "operator", .type = kString, .number = 2, .go_type = "v1.PodFailurePolicyOnExitCodesOperator"},
     {.name = "values", .type = kInteger, .shape = kList, .number = 3, .list_type = ListType::kSet},
 };
 constinit const Message kBatchV1PodFailurePolicyOnExitCodesRequirement{"io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement", kBatchV1PodFailurePolicyOnExitCodesRequirementFields};
 
 static constexpr Field kBatchV1PodFailurePolicyOnPodConditionsPatternFields[] = {
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.PodConditionType"},
 };
 constinit const Message kBatchV1PodFailurePolicyOnPodConditionsPattern{"io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern", kBatchV1PodFailurePolicyOnPodConditionsPatternFields};
 
 static constexpr Field kBatchV1PodFailurePolicyRuleFields[] = {
-    {.name = "action", .type = kString, .number = 1},
+    {.name = "action", .type = kString, .number = 1, .go_type = "v1.PodFailurePolicyAction"},
     {.name = "onExitCodes", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kBatchV1PodFailurePolicyOnExitCodesRequirement},
     {.name = "onPodConditions", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kBatchV1PodFailurePolicyOnPodConditionsPattern},
 };
@@ -152,8 +152,8 @@ static constexpr Field kBatchV1SuccessPolicyRuleFields[] = {
 constinit const Message kBatchV1SuccessPolicyRule{"io.k8s.api.batch.v1.SuccessPolicyRule", kBatchV1SuccessPolicyRuleFields};
 
 static constexpr Field kBatchV1UncountedTerminatedPodsFields[] = {
-    {.name = "failed", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kSet},
-    {.name = "succeeded", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kSet},
+    {.name = "failed", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kSet, .go_type = "types.UID"},
+    {.name = "succeeded", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kSet, .go_type = "types.UID"},
 };
 constinit const Message kBatchV1UncountedTerminatedPods{"io.k8s.api.batch.v1.UncountedTerminatedPods", kBatchV1UncountedTerminatedPodsFields};
 

@@ -25,8 +25,8 @@ static constexpr Field kCertificatesV1CertificateSigningRequestConditionFields[]
     {.name = "lastUpdateTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 3, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 6},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 6, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.RequestConditionType"},
 };
 constinit const Message kCertificatesV1CertificateSigningRequestCondition{"io.k8s.api.certificates.v1.CertificateSigningRequestCondition", kCertificatesV1CertificateSigningRequestConditionFields};
 
@@ -45,7 +45,7 @@ static constexpr Field kCertificatesV1CertificateSigningRequestSpecFields[] = {
     {.name = "request", .type = kBytes, .number = 1},
     {.name = "signerName", .type = kString, .number = 7},
     {.name = "uid", .type = kString, .number = 3, .omit_empty = true},
-    {.name = "usages", .type = kString, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "usages", .type = kString, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.KeyUsage"},
     {.name = "username", .type = kString, .number = 2, .omit_empty = true},
 };
 constinit const Message kCertificatesV1CertificateSigningRequestSpec{"io.k8s.api.certificates.v1.CertificateSigningRequestSpec", kCertificatesV1CertificateSigningRequestSpecFields};

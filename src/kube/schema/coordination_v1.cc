@@ -34,7 +34,7 @@ static constexpr Field kCoordinationV1LeaseSpecFields[] = {
     {.name = "leaseTransitions", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
     {.name = "preferredHolder", .type = kString, .number = 7, .optional = true, .omit_empty = true},
     {.name = "renewTime", .type = kMicroTime, .number = 4, .optional = true, .omit_empty = true},
-    {.name = "strategy", .type = kString, .number = 6, .optional = true, .omit_empty = true},
+    {.name = "strategy", .type = kString, .number = 6, .optional = true, .omit_empty = true, .go_type = "v1.CoordinatedLeaseStrategy"},
 };
 constinit const Message kCoordinationV1LeaseSpec{"io.k8s.api.coordination.v1.LeaseSpec", kCoordinationV1LeaseSpecFields};
 

@@ -28,22 +28,22 @@ constinit const Message kCoreV1Affinity{"io.k8s.api.core.v1.Affinity", kCoreV1Af
 
 static constexpr Field kCoreV1AppArmorProfileFields[] = {
     {.name = "localhostProfile", .type = kString, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.AppArmorProfileType"},
 };
 constinit const Message kCoreV1AppArmorProfile{"io.k8s.api.core.v1.AppArmorProfile", kCoreV1AppArmorProfileFields};
 
 static constexpr Field kCoreV1AttachedVolumeFields[] = {
     {.name = "devicePath", .type = kString, .number = 2},
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.UniqueVolumeName"},
 };
 constinit const Message kCoreV1AttachedVolume{"io.k8s.api.core.v1.AttachedVolume", kCoreV1AttachedVolumeFields};
 
 static constexpr Field kCoreV1AzureDiskVolumeSourceFields[] = {
-    {.name = "cachingMode", .type = kString, .number = 3, .optional = true, .omit_empty = true},
+    {.name = "cachingMode", .type = kString, .number = 3, .optional = true, .omit_empty = true, .go_type = "v1.AzureDataDiskCachingMode"},
     {.name = "diskName", .type = kString, .number = 1},
     {.name = "diskURI", .type = kString, .number = 2},
     {.name = "fsType", .type = kString, .number = 4, .optional = true, .omit_empty = true},
-    {.name = "kind", .type = kString, .number = 6, .optional = true, .omit_empty = true},
+    {.name = "kind", .type = kString, .number = 6, .optional = true, .omit_empty = true, .go_type = "v1.AzureDataDiskKind"},
     {.name = "readOnly", .type = kBool, .number = 5, .optional = true, .omit_empty = true},
 };
 constinit const Message kCoreV1AzureDiskVolumeSource{"io.k8s.api.core.v1.AzureDiskVolumeSource", kCoreV1AzureDiskVolumeSourceFields};
@@ -95,8 +95,8 @@ static constexpr Field kCoreV1CSIVolumeSourceFields[] = {
 constinit const Message kCoreV1CSIVolumeSource{"io.k8s.api.core.v1.CSIVolumeSource", kCoreV1CSIVolumeSourceFields};
 
 static constexpr Field kCoreV1CapabilitiesFields[] = {
-    {.name = "add", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "drop", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "add", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.Capability"},
+    {.name = "drop", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.Capability"},
 };
 constinit const Message kCoreV1Capabilities{"io.k8s.api.core.v1.Capabilities", kCoreV1CapabilitiesFields};
 
@@ -153,8 +153,8 @@ constinit const Message kCoreV1ClusterTrustBundleProjection{"io.k8s.api.core.v1.
 static constexpr Field kCoreV1ComponentConditionFields[] = {
     {.name = "error", .type = kString, .number = 4, .omit_empty = true},
     {.name = "message", .type = kString, .number = 3, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.ComponentConditionType"},
 };
 constinit const Message kCoreV1ComponentCondition{"io.k8s.api.core.v1.ComponentCondition", kCoreV1ComponentConditionFields};
 
@@ -210,7 +210,7 @@ static constexpr Field kCoreV1ConfigMapNodeConfigSourceFields[] = {
     {.name = "name", .type = kString, .number = 2},
     {.name = "namespace", .type = kString, .number = 1},
     {.name = "resourceVersion", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "uid", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "uid", .type = kString, .number = 3, .omit_empty = true, .go_type = "types.UID"},
 };
 constinit const Message kCoreV1ConfigMapNodeConfigSource{"io.k8s.api.core.v1.ConfigMapNodeConfigSource", kCoreV1ConfigMapNodeConfigSourceFields};
 
@@ -235,7 +235,7 @@ static constexpr Field kCoreV1ContainerFields[] = {
     {.name = "env", .type = kMessage, .shape = kList, .number = 7, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1EnvVar},
     {.name = "envFrom", .type = kMessage, .shape = kList, .number = 19, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1EnvFromSource},
     {.name = "image", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "imagePullPolicy", .type = kString, .number = 14, .omit_empty = true},
+    {.name = "imagePullPolicy", .type = kString, .number = 14, .omit_empty = true, .go_type = "v1.PullPolicy"},
     {.name = "lifecycle", .type = kMessage, .number = 12, .optional = true, .omit_empty = true, .message = &kCoreV1Lifecycle},
     {.name = "livenessProbe", .type = kMessage, .number = 10, .optional = true, .omit_empty = true, .message = &kCoreV1Probe},
     {.name = "name", .type = kString, .number = 1},
@@ -243,14 +243,14 @@ static constexpr Field kCoreV1ContainerFields[] = {
     {.name = "readinessProbe", .type = kMessage, .number = 11, .optional = true, .omit_empty = true, .message = &kCoreV1Probe},
     {.name = "resizePolicy", .type = kMessage, .shape = kList, .number = 23, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1ContainerResizePolicy},
     {.name = "resources", .type = kMessage, .number = 8, .message = &kCoreV1ResourceRequirements},
-    {.name = "restartPolicy", .type = kString, .number = 24, .optional = true, .omit_empty = true},
+    {.name = "restartPolicy", .type = kString, .number = 24, .optional = true, .omit_empty = true, .go_type = "v1.ContainerRestartPolicy"},
     {.name = "restartPolicyRules", .type = kMessage, .shape = kList, .number = 25, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1ContainerRestartRule},
     {.name = "securityContext", .type = kMessage, .number = 15, .optional = true, .omit_empty = true, .message = &kCoreV1SecurityContext},
     {.name = "startupProbe", .type = kMessage, .number = 22, .optional = true, .omit_empty = true, .message = &kCoreV1Probe},
     {.name = "stdin", .type = kBool, .number = 16, .omit_empty = true},
     {.name = "stdinOnce", .type = kBool, .number = 17, .omit_empty = true},
     {.name = "terminationMessagePath", .type = kString, .number = 13, .omit_empty = true},
-    {.name = "terminationMessagePolicy", .type = kString, .number = 20, .omit_empty = true},
+    {.name = "terminationMessagePolicy", .type = kString, .number = 20, .omit_empty = true, .go_type = "v1.TerminationMessagePolicy"},
     {.name = "tty", .type = kBool, .number = 18, .omit_empty = true},
     {.name = "volumeDevices", .type = kMessage, .shape = kList, .number = 21, .omit_empty = true, .patch_merge = true, .merge_key = "devicePath", .list_type = ListType::kMap, .list_map_keys = "devicePath", .message = &kCoreV1VolumeDevice},
     {.name = "volumeMounts", .type = kMessage, .shape = kList, .number = 9, .omit_empty = true, .patch_merge = true, .merge_key = "mountPath", .list_type = ListType::kMap, .list_map_keys = "mountPath", .message = &kCoreV1VolumeMount},
@@ -267,7 +267,7 @@ constinit const Message kCoreV1ContainerExtendedResourceRequest{"io.k8s.api.core
 
 static constexpr Field kCoreV1ContainerImageFields[] = {
     {.name = "names", .type = kString, .shape = kList, .number = 1, .list_type = ListType::kAtomic},
-    {.name = "sizeBytes", .type = kInteger, .number = 2, .omit_empty = true},
+    {.name = "sizeBytes", .type = kInteger, .number = 2, .omit_empty = true, .go_type = "int64"},
 };
 constinit const Message kCoreV1ContainerImage{"io.k8s.api.core.v1.ContainerImage", kCoreV1ContainerImageFields};
 
@@ -276,24 +276,24 @@ static constexpr Field kCoreV1ContainerPortFields[] = {
     {.name = "hostIP", .type = kString, .number = 5, .omit_empty = true},
     {.name = "hostPort", .type = kInteger, .number = 2, .omit_empty = true},
     {.name = "name", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "protocol", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "protocol", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.Protocol"},
 };
 constinit const Message kCoreV1ContainerPort{"io.k8s.api.core.v1.ContainerPort", kCoreV1ContainerPortFields};
 
 static constexpr Field kCoreV1ContainerResizePolicyFields[] = {
-    {.name = "resourceName", .type = kString, .number = 1},
-    {.name = "restartPolicy", .type = kString, .number = 2},
+    {.name = "resourceName", .type = kString, .number = 1, .go_type = "v1.ResourceName"},
+    {.name = "restartPolicy", .type = kString, .number = 2, .go_type = "v1.ResourceResizeRestartPolicy"},
 };
 constinit const Message kCoreV1ContainerResizePolicy{"io.k8s.api.core.v1.ContainerResizePolicy", kCoreV1ContainerResizePolicyFields};
 
 static constexpr Field kCoreV1ContainerRestartRuleFields[] = {
-    {.name = "action", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "action", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.ContainerRestartRuleAction"},
     {.name = "exitCodes", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kCoreV1ContainerRestartRuleOnExitCodes},
 };
 constinit const Message kCoreV1ContainerRestartRule{"io.k8s.api.core.v1.ContainerRestartRule", kCoreV1ContainerRestartRuleFields};
 
 static constexpr Field kCoreV1ContainerRestartRuleOnExitCodesFields[] = {
-    {.name = "operator", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "operator", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.ContainerRestartRuleOnExitCodesOperator"},
     {.name = "values", .type = kInteger, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kSet},
 };
 constinit const Message kCoreV1ContainerRestartRuleOnExitCodes{"io.k8s.api.core.v1.ContainerRestartRuleOnExitCodes", kCoreV1ContainerRestartRuleOnExitCodesFields};
@@ -340,7 +340,7 @@ static constexpr Field kCoreV1ContainerStatusFields[] = {
     {.name = "restartCount", .type = kInteger, .number = 5},
     {.name = "started", .type = kBool, .number = 9, .optional = true, .omit_empty = true},
     {.name = "state", .type = kMessage, .number = 2, .message = &kCoreV1ContainerState},
-    {.name = "stopSignal", .type = kString, .number = 15, .optional = true, .omit_empty = true},
+    {.name = "stopSignal", .type = kString, .number = 15, .optional = true, .omit_empty = true, .go_type = "v1.Signal"},
     {.name = "user", .type = kMessage, .number = 13, .optional = true, .omit_empty = true, .message = &kCoreV1ContainerUser},
     {.name = "volumeMounts", .type = kMessage, .shape = kList, .number = 12, .omit_empty = true, .patch_merge = true, .merge_key = "mountPath", .list_type = ListType::kMap, .list_map_keys = "mountPath", .message = &kCoreV1VolumeMountStatus},
 };
@@ -376,7 +376,7 @@ static constexpr Field kCoreV1DownwardAPIVolumeSourceFields[] = {
 constinit const Message kCoreV1DownwardAPIVolumeSource{"io.k8s.api.core.v1.DownwardAPIVolumeSource", kCoreV1DownwardAPIVolumeSourceFields};
 
 static constexpr Field kCoreV1EmptyDirVolumeSourceFields[] = {
-    {.name = "medium", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "medium", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.StorageMedium"},
     {.name = "sizeLimit", .type = kQuantity, .number = 2, .optional = true, .omit_empty = true},
 };
 constinit const Message kCoreV1EmptyDirVolumeSource{"io.k8s.api.core.v1.EmptyDirVolumeSource", kCoreV1EmptyDirVolumeSourceFields};
@@ -393,7 +393,7 @@ static constexpr Field kCoreV1EndpointPortFields[] = {
     {.name = "appProtocol", .type = kString, .number = 4, .optional = true, .omit_empty = true},
     {.name = "name", .type = kString, .number = 1, .omit_empty = true},
     {.name = "port", .type = kInteger, .number = 2},
-    {.name = "protocol", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "protocol", .type = kString, .number = 3, .omit_empty = true, .go_type = "v1.Protocol"},
 };
 constinit const Message kCoreV1EndpointPort{"io.k8s.api.core.v1.EndpointPort", kCoreV1EndpointPortFields};
 
@@ -449,7 +449,7 @@ static constexpr Field kCoreV1EphemeralContainerFields[] = {
     {.name = "env", .type = kMessage, .shape = kList, .number = 7, .wrappers = {1}, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1EnvVar},
     {.name = "envFrom", .type = kMessage, .shape = kList, .number = 19, .wrappers = {1}, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1EnvFromSource},
     {.name = "image", .type = kString, .number = 2, .wrappers = {1}, .omit_empty = true},
-    {.name = "imagePullPolicy", .type = kString, .number = 14, .wrappers = {1}, .omit_empty = true},
+    {.name = "imagePullPolicy", .type = kString, .number = 14, .wrappers = {1}, .omit_empty = true, .go_type = "v1.PullPolicy"},
     {.name = "lifecycle", .type = kMessage, .number = 12, .wrappers = {1}, .optional = true, .omit_empty = true, .message = &kCoreV1Lifecycle},
     {.name = "livenessProbe", .type = kMessage, .number = 10, .wrappers = {1}, .optional = true, .omit_empty = true, .message = &kCoreV1Probe},
     {.name = "name", .type = kString, .number = 1, .wrappers = {1}},
@@ -457,7 +457,7 @@ static constexpr Field kCoreV1EphemeralContainerFields[] = {
     {.name = "readinessProbe", .type = kMessage, .number = 11, .wrappers = {1}, .optional = true, .omit_empty = true, .message = &kCoreV1Probe},
     {.name = "resizePolicy", .type = kMessage, .shape = kList, .number = 23, .wrappers = {1}, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1ContainerResizePolicy},
     {.name = "resources", .type = kMessage, .number = 8, .wrappers = {1}, .message = &kCoreV1ResourceRequirements},
-    {.name = "restartPolicy", .type = kString, .number = 24, .wrappers = {1}, .optional = true, .omit_empty = true},
+    {.name = "restartPolicy", .type = kString, .number = 24, .wrappers = {1}, .optional = true, .omit_empty = true, .go_type = "v1.ContainerRestartPolicy"},
     {.name = "restartPolicyRules", .type = kMessage, .shape = kList, .number = 25, .wrappers = {1}, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1ContainerRestartRule},
     {.name = "securityContext", .type = kMessage, .number = 15, .wrappers = {1}, .optional = true, .omit_empty = true, .message = &kCoreV1SecurityContext},
     {.name = "startupProbe", .type = kMessage, .number = 22, .wrappers = {1}, .optional = true, .omit_empty = true, .message = &kCoreV1Probe},
@@ -465,7 +465,7 @@ static constexpr Field kCoreV1EphemeralContainerFields[] = {
     {.name = "stdinOnce", .type = kBool, .number = 17, .wrappers = {1}, .omit_empty = true},
     {.name = "targetContainerName", .type = kString, .number = 2, .omit_empty = true},
     {.name = "terminationMessagePath", .type = kString, .number = 13, .wrappers = {1}, .omit_empty = true},
-    {.name = "terminationMessagePolicy", .type = kString, .number = 20, .wrappers = {1}, .omit_empty = true},
+    {.name = "terminationMessagePolicy", .type = kString, .number = 20, .wrappers = {1}, .omit_empty = true, .go_type = "v1.TerminationMessagePolicy"},
     {.name = "tty", .type = kBool, .number = 18, .wrappers = {1}, .omit_empty = true},
     {.name = "volumeDevices", .type = kMessage, .shape = kList, .number = 21, .wrappers = {1}, .omit_empty = true, .patch_merge = true, .merge_key = "devicePath", .list_type = ListType::kMap, .list_map_keys = "devicePath", .message = &kCoreV1VolumeDevice},
     {.name = "volumeMounts", .type = kMessage, .shape = kList, .number = 9, .wrappers = {1}, .omit_empty = true, .patch_merge = true, .merge_key = "mountPath", .list_type = ListType::kMap, .list_map_keys = "mountPath", .message = &kCoreV1VolumeMount},
@@ -606,7 +606,7 @@ static constexpr Field kCoreV1HTTPGetActionFields[] = {
     {.name = "httpHeaders", .type = kMessage, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1HTTPHeader},
     {.name = "path", .type = kString, .number = 1, .omit_empty = true},
     {.name = "port", .type = kIntOrString, .number = 2},
-    {.name = "scheme", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "scheme", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.URIScheme"},
 };
 constinit const Message kCoreV1HTTPGetAction{"io.k8s.api.core.v1.HTTPGetAction", kCoreV1HTTPGetActionFields};
 
@@ -629,7 +629,7 @@ constinit const Message kCoreV1HostIP{"io.k8s.api.core.v1.HostIP", kCoreV1HostIP
 
 static constexpr Field kCoreV1HostPathVolumeSourceFields[] = {
     {.name = "path", .type = kString, .number = 1},
-    {.name = "type", .type = kString, .number = 2, .optional = true, .omit_empty = true},
+    {.name = "type", .type = kString, .number = 2, .optional = true, .omit_empty = true, .go_type = "v1.HostPathType"},
 };
 constinit const Message kCoreV1HostPathVolumeSource{"io.k8s.api.core.v1.HostPathVolumeSource", kCoreV1HostPathVolumeSourceFields};
 
@@ -664,7 +664,7 @@ static constexpr Field kCoreV1ISCSIVolumeSourceFields[] = {
 constinit const Message kCoreV1ISCSIVolumeSource{"io.k8s.api.core.v1.ISCSIVolumeSource", kCoreV1ISCSIVolumeSourceFields};
 
 static constexpr Field kCoreV1ImageVolumeSourceFields[] = {
-    {.name = "pullPolicy", .type = kString, .number = 2, .omit_empty = true},
+    {.name = "pullPolicy", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.PullPolicy"},
     {.name = "reference", .type = kString, .number = 1, .omit_empty = true},
 };
 constinit const Message kCoreV1ImageVolumeSource{"io.k8s.api.core.v1.ImageVolumeSource", kCoreV1ImageVolumeSourceFields};
@@ -684,7 +684,7 @@ constinit const Message kCoreV1KeyToPath{"io.k8s.api.core.v1.KeyToPath", kCoreV1
 static constexpr Field kCoreV1LifecycleFields[] = {
     {.name = "postStart", .type = kMessage, .number = 1, .optional = true, .omit_empty = true, .message = &kCoreV1LifecycleHandler},
     {.name = "preStop", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kCoreV1LifecycleHandler},
-    {.name = "stopSignal", .type = kString, .number = 3, .optional = true, .omit_empty = true},
+    {.name = "stopSignal", .type = kString, .number = 3, .optional = true, .omit_empty = true, .go_type = "v1.Signal"},
 };
 constinit const Message kCoreV1Lifecycle{"io.k8s.api.core.v1.Lifecycle", kCoreV1LifecycleFields};
 
@@ -710,7 +710,7 @@ static constexpr Field kCoreV1LimitRangeItemFields[] = {
     {.name = "max", .type = kQuantity, .shape = kMap, .number = 2, .omit_empty = true},
     {.name = "maxLimitRequestRatio", .type = kQuantity, .shape = kMap, .number = 6, .omit_empty = true},
     {.name = "min", .type = kQuantity, .shape = kMap, .number = 3, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.LimitType"},
 };
 constinit const Message kCoreV1LimitRangeItem{"io.k8s.api.core.v1.LimitRangeItem", kCoreV1LimitRangeItemFields};
 
@@ -728,9 +728,9 @@ static constexpr Field kCoreV1LimitRangeSpecFields[] = {
 constinit const Message kCoreV1LimitRangeSpec{"io.k8s.api.core.v1.LimitRangeSpec", kCoreV1LimitRangeSpecFields};
 
 static constexpr Field kCoreV1LinuxContainerUserFields[] = {
-    {.name = "gid", .type = kInteger, .number = 2},
-    {.name = "supplementalGroups", .type = kInteger, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "uid", .type = kInteger, .number = 1},
+    {.name = "gid", .type = kInteger, .number = 2, .go_type = "int64"},
+    {.name = "supplementalGroups", .type = kInteger, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "int64"},
+    {.name = "uid", .type = kInteger, .number = 1, .go_type = "int64"},
 };
 constinit const Message kCoreV1LinuxContainerUser{"io.k8s.api.core.v1.LinuxContainerUser", kCoreV1LinuxContainerUserFields};
 
@@ -745,7 +745,7 @@ constinit const Message kCoreV1List{"io.k8s.api.core.v1.List", kCoreV1ListFields
 static constexpr Field kCoreV1LoadBalancerIngressFields[] = {
     {.name = "hostname", .type = kString, .number = 2, .omit_empty = true},
     {.name = "ip", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "ipMode", .type = kString, .number = 3, .optional = true, .omit_empty = true},
+    {.name = "ipMode", .type = kString, .number = 3, .optional = true, .omit_empty = true, .go_type = "v1.LoadBalancerIPMode"},
     {.name = "ports", .type = kMessage, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1PortStatus},
 };
 constinit const Message kCoreV1LoadBalancerIngress{"io.k8s.api.core.v1.LoadBalancerIngress", kCoreV1LoadBalancerIngressFields};
@@ -767,7 +767,7 @@ static constexpr Field kCoreV1LocalVolumeSourceFields[] = {
 constinit const Message kCoreV1LocalVolumeSource{"io.k8s.api.core.v1.LocalVolumeSource", kCoreV1LocalVolumeSourceFields};
 
 static constexpr Field kCoreV1ModifyVolumeStatusFields[] = {
-    {.name = "status", .type = kString, .number = 2},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.PersistentVolumeClaimModifyVolumeStatus"},
     {.name = "targetVolumeAttributesClassName", .type = kString, .number = 1, .omit_empty = true},
 };
 constinit const Message kCoreV1ModifyVolumeStatus{"io.k8s.api.core.v1.ModifyVolumeStatus", kCoreV1ModifyVolumeStatusFields};
@@ -792,8 +792,8 @@ static constexpr Field kCoreV1NamespaceConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 6, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 5, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.NamespaceConditionType"},
 };
 constinit const Message kCoreV1NamespaceCondition{"io.k8s.api.core.v1.NamespaceCondition", kCoreV1NamespaceConditionFields};
 
@@ -806,13 +806,13 @@ static constexpr Field kCoreV1NamespaceListFields[] = {
 constinit const Message kCoreV1NamespaceList{"io.k8s.api.core.v1.NamespaceList", kCoreV1NamespaceListFields};
 
 static constexpr Field kCoreV1NamespaceSpecFields[] = {
-    {.name = "finalizers", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "finalizers", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.FinalizerName"},
 };
 constinit const Message kCoreV1NamespaceSpec{"io.k8s.api.core.v1.NamespaceSpec", kCoreV1NamespaceSpecFields};
 
 static constexpr Field kCoreV1NamespaceStatusFields[] = {
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 2, .omit_empty = true, .patch_merge = true, .merge_key = "type", .list_type = ListType::kMap, .list_map_keys = "type", .message = &kCoreV1NamespaceCondition},
-    {.name = "phase", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "phase", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.NamespacePhase"},
 };
 constinit const Message kCoreV1NamespaceStatus{"io.k8s.api.core.v1.NamespaceStatus", kCoreV1NamespaceStatusFields};
 
@@ -827,7 +827,7 @@ constinit const Message kCoreV1Node{"io.k8s.api.core.v1.Node", kCoreV1NodeFields
 
 static constexpr Field kCoreV1NodeAddressFields[] = {
     {.name = "address", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.NodeAddressType"},
 };
 constinit const Message kCoreV1NodeAddress{"io.k8s.api.core.v1.NodeAddress", kCoreV1NodeAddressFields};
 
@@ -849,8 +849,8 @@ static constexpr Field kCoreV1NodeConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 6, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 5, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.NodeConditionType"},
 };
 constinit const Message kCoreV1NodeCondition{"io.k8s.api.core.v1.NodeCondition", kCoreV1NodeConditionFields};
 
@@ -911,7 +911,7 @@ constinit const Message kCoreV1NodeSelector{"io.k8s.api.core.v1.NodeSelector", k
 
 static constexpr Field kCoreV1NodeSelectorRequirementFields[] = {
     {.name = "key", .type = kString, .number = 1},
-    {.name = "operator", .type = kString, .number = 2},
+    {.name = "operator", .type = kString, .number = 2, .go_type = "v1.NodeSelectorOperator"},
     {.name = "values", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic},
 };
 constinit const Message kCoreV1NodeSelectorRequirement{"io.k8s.api.core.v1.NodeSelectorRequirement", kCoreV1NodeSelectorRequirementFields};
@@ -944,15 +944,15 @@ static constexpr Field kCoreV1NodeStatusFields[] = {
     {.name = "features", .type = kMessage, .number = 13, .optional = true, .omit_empty = true, .message = &kCoreV1NodeFeatures},
     {.name = "images", .type = kMessage, .shape = kList, .number = 8, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1ContainerImage},
     {.name = "nodeInfo", .type = kMessage, .number = 7, .message = &kCoreV1NodeSystemInfo},
-    {.name = "phase", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "phase", .type = kString, .number = 3, .omit_empty = true, .go_type = "v1.NodePhase"},
     {.name = "runtimeHandlers", .type = kMessage, .shape = kList, .number = 12, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1NodeRuntimeHandler},
     {.name = "volumesAttached", .type = kMessage, .shape = kList, .number = 10, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1AttachedVolume},
-    {.name = "volumesInUse", .type = kString, .shape = kList, .number = 9, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "volumesInUse", .type = kString, .shape = kList, .number = 9, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.UniqueVolumeName"},
 };
 constinit const Message kCoreV1NodeStatus{"io.k8s.api.core.v1.NodeStatus", kCoreV1NodeStatusFields};
 
 static constexpr Field kCoreV1NodeSwapStatusFields[] = {
-    {.name = "capacity", .type = kInteger, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "capacity", .type = kInteger, .number = 1, .optional = true, .omit_empty = true, .go_type = "int64"},
 };
 constinit const Message kCoreV1NodeSwapStatus{"io.k8s.api.core.v1.NodeSwapStatus", kCoreV1NodeSwapStatusFields};
 
@@ -984,7 +984,7 @@ static constexpr Field kCoreV1ObjectReferenceFields[] = {
     {.name = "name", .type = kString, .number = 3, .omit_empty = true},
     {.name = "namespace", .type = kString, .number = 2, .omit_empty = true},
     {.name = "resourceVersion", .type = kString, .number = 6, .omit_empty = true},
-    {.name = "uid", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "uid", .type = kString, .number = 4, .omit_empty = true, .go_type = "types.UID"},
 };
 constinit const Message kCoreV1ObjectReference{"io.k8s.api.core.v1.ObjectReference", kCoreV1ObjectReferenceFields};
 
@@ -1011,8 +1011,8 @@ static constexpr Field kCoreV1PersistentVolumeClaimConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 6, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 5, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.PersistentVolumeClaimConditionType"},
 };
 constinit const Message kCoreV1PersistentVolumeClaimCondition{"io.k8s.api.core.v1.PersistentVolumeClaimCondition", kCoreV1PersistentVolumeClaimConditionFields};
 
@@ -1025,27 +1025,27 @@ static constexpr Field kCoreV1PersistentVolumeClaimListFields[] = {
 constinit const Message kCoreV1PersistentVolumeClaimList{"io.k8s.api.core.v1.PersistentVolumeClaimList", kCoreV1PersistentVolumeClaimListFields};
 
 static constexpr Field kCoreV1PersistentVolumeClaimSpecFields[] = {
-    {.name = "accessModes", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "accessModes", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.PersistentVolumeAccessMode"},
     {.name = "dataSource", .type = kMessage, .number = 7, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1TypedLocalObjectReference},
     {.name = "dataSourceRef", .type = kMessage, .number = 8, .optional = true, .omit_empty = true, .message = &kCoreV1TypedObjectReference},
     {.name = "resources", .type = kMessage, .number = 2, .message = &kCoreV1VolumeResourceRequirements},
     {.name = "selector", .type = kMessage, .number = 4, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
     {.name = "storageClassName", .type = kString, .number = 5, .optional = true, .omit_empty = true},
     {.name = "volumeAttributesClassName", .type = kString, .number = 9, .optional = true, .omit_empty = true},
-    {.name = "volumeMode", .type = kString, .number = 6, .optional = true, .omit_empty = true},
+    {.name = "volumeMode", .type = kString, .number = 6, .optional = true, .omit_empty = true, .go_type = "v1.PersistentVolumeMode"},
     {.name = "volumeName", .type = kString, .number = 3, .omit_empty = true},
 };
 constinit const Message kCoreV1PersistentVolumeClaimSpec{"io.k8s.api.core.v1.PersistentVolumeClaimSpec", kCoreV1PersistentVolumeClaimSpecFields};
 
 static constexpr Field kCoreV1PersistentVolumeClaimStatusFields[] = {
-    {.name = "accessModes", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "allocatedResourceStatuses", .type = kString, .shape = kMap, .number = 7, .omit_empty = true},
+    {.name = "accessModes", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.PersistentVolumeAccessMode"},
+    {.name = "allocatedResourceStatuses", .type = kString, .shape = kMap, .number = 7, .omit_empty = true, .go_type = "v1.ClaimResourceStatus"},
     {.name = "allocatedResources", .type = kQuantity, .shape = kMap, .number = 5, .omit_empty = true},
     {.name = "capacity", .type = kQuantity, .shape = kMap, .number = 3, .omit_empty = true},
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 4, .omit_empty = true, .patch_merge = true, .merge_key = "type", .list_type = ListType::kMap, .list_map_keys = "type", .message = &kCoreV1PersistentVolumeClaimCondition},
     {.name = "currentVolumeAttributesClassName", .type = kString, .number = 8, .optional = true, .omit_empty = true},
     {.name = "modifyVolumeStatus", .type = kMessage, .number = 9, .optional = true, .omit_empty = true, .message = &kCoreV1ModifyVolumeStatus},
-    {.name = "phase", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "phase", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.PersistentVolumeClaimPhase"},
 };
 constinit const Message kCoreV1PersistentVolumeClaimStatus{"io.k8s.api.core.v1.PersistentVolumeClaimStatus", kCoreV1PersistentVolumeClaimStatusFields};
 
@@ -1070,7 +1070,7 @@ static constexpr Field kCoreV1PersistentVolumeListFields[] = {
 constinit const Message kCoreV1PersistentVolumeList{"io.k8s.api.core.v1.PersistentVolumeList", kCoreV1PersistentVolumeListFields};
 
 static constexpr Field kCoreV1PersistentVolumeSpecFields[] = {
-    {.name = "accessModes", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "accessModes", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.PersistentVolumeAccessMode"},
     {.name = "awsElasticBlockStore", .type = kMessage, .number = 2, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1AWSElasticBlockStoreVolumeSource},
     {.name = "azureDisk", .type = kMessage, .number = 16, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1AzureDiskVolumeSource},
     {.name = "azureFile", .type = kMessage, .number = 13, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1AzureFilePersistentVolumeSource},
@@ -1090,7 +1090,7 @@ static constexpr Field kCoreV1PersistentVolumeSpecFields[] = {
     {.name = "mountOptions", .type = kString, .shape = kList, .number = 7, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "nfs", .type = kMessage, .number = 5, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1NFSVolumeSource},
     {.name = "nodeAffinity", .type = kMessage, .number = 9, .optional = true, .omit_empty = true, .message = &kCoreV1VolumeNodeAffinity},
-    {.name = "persistentVolumeReclaimPolicy", .type = kString, .number = 5, .omit_empty = true},
+    {.name = "persistentVolumeReclaimPolicy", .type = kString, .number = 5, .omit_empty = true, .go_type = "v1.PersistentVolumeReclaimPolicy"},
     {.name = "photonPersistentDisk", .type = kMessage, .number = 17, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1PhotonPersistentDiskVolumeSource},
     {.name = "portworxVolume", .type = kMessage, .number = 18, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1PortworxVolumeSource},
     {.name = "quobyte", .type = kMessage, .number = 15, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1QuobyteVolumeSource},
@@ -1099,7 +1099,7 @@ static constexpr Field kCoreV1PersistentVolumeSpecFields[] = {
     {.name = "storageClassName", .type = kString, .number = 6, .omit_empty = true},
     {.name = "storageos", .type = kMessage, .number = 21, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1StorageOSPersistentVolumeSource},
     {.name = "volumeAttributesClassName", .type = kString, .number = 10, .optional = true, .omit_empty = true},
-    {.name = "volumeMode", .type = kString, .number = 8, .optional = true, .omit_empty = true},
+    {.name = "volumeMode", .type = kString, .number = 8, .optional = true, .omit_empty = true, .go_type = "v1.PersistentVolumeMode"},
     {.name = "vsphereVolume", .type = kMessage, .number = 14, .wrappers = {2}, .optional = true, .omit_empty = true, .message = &kCoreV1VsphereVirtualDiskVolumeSource},
 };
 constinit const Message kCoreV1PersistentVolumeSpec{"io.k8s.api.core.v1.PersistentVolumeSpec", kCoreV1PersistentVolumeSpecFields};
@@ -1107,7 +1107,7 @@ constinit const Message kCoreV1PersistentVolumeSpec{"io.k8s.api.core.v1.Persiste
 static constexpr Field kCoreV1PersistentVolumeStatusFields[] = {
     {.name = "lastPhaseTransitionTime", .type = kTime, .number = 4, .optional = true, .omit_empty = true},
     {.name = "message", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "phase", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "phase", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.PersistentVolumePhase"},
     {.name = "reason", .type = kString, .number = 3, .omit_empty = true},
 };
 constinit const Message kCoreV1PersistentVolumeStatus{"io.k8s.api.core.v1.PersistentVolumeStatus", kCoreV1PersistentVolumeStatusFields};
@@ -1175,10 +1175,10 @@ static constexpr Field kCoreV1PodConditionFields[] = {
     {.name = "lastProbeTime", .type = kTime, .number = 3},
     {.name = "lastTransitionTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 6, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 7, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 7, .omit_empty = true, .go_type = "int64"},
     {.name = "reason", .type = kString, .number = 5, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.PodConditionType"},
 };
 constinit const Message kCoreV1PodCondition{"io.k8s.api.core.v1.PodCondition", kCoreV1PodConditionFields};
 
@@ -1232,18 +1232,18 @@ static constexpr Field kCoreV1PodLogOptionsFields[] = {
     {.name = "follow", .type = kBool, .number = 2, .omit_empty = true},
     {.name = "insecureSkipTLSVerifyBackend", .type = kBool, .number = 9, .omit_empty = true},
     {.name = "kind", .type = kString, .omit_empty = true},
-    {.name = "limitBytes", .type = kInteger, .number = 8, .optional = true, .omit_empty = true},
+    {.name = "limitBytes", .type = kInteger, .number = 8, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "previous", .type = kBool, .number = 3, .omit_empty = true},
-    {.name = "sinceSeconds", .type = kInteger, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "sinceSeconds", .type = kInteger, .number = 4, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "sinceTime", .type = kTime, .number = 5, .optional = true, .omit_empty = true},
     {.name = "stream", .type = kString, .number = 10, .optional = true, .omit_empty = true},
-    {.name = "tailLines", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
+    {.name = "tailLines", .type = kInteger, .number = 7, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "timestamps", .type = kBool, .number = 6, .omit_empty = true},
 };
 constinit const Message kCoreV1PodLogOptions{"io.k8s.api.core.v1.PodLogOptions", kCoreV1PodLogOptionsFields};
 
 static constexpr Field kCoreV1PodOSFields[] = {
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.OSName"},
 };
 constinit const Message kCoreV1PodOS{"io.k8s.api.core.v1.PodOS", kCoreV1PodOSFields};
 
@@ -1262,7 +1262,7 @@ static constexpr Field kCoreV1PodProxyOptionsFields[] = {
 constinit const Message kCoreV1PodProxyOptions{"io.k8s.api.core.v1.PodProxyOptions", kCoreV1PodProxyOptionsFields};
 
 static constexpr Field kCoreV1PodReadinessGateFields[] = {
-    {.name = "conditionType", .type = kString, .number = 1},
+    {.name = "conditionType", .type = kString, .number = 1, .go_type = "v1.PodConditionType"},
 };
 constinit const Message kCoreV1PodReadinessGate{"io.k8s.api.core.v1.PodReadinessGate", kCoreV1PodReadinessGateFields};
 
@@ -1291,28 +1291,28 @@ constinit const Message kCoreV1PodSchedulingGroup{"io.k8s.api.core.v1.PodSchedul
 
 static constexpr Field kCoreV1PodSecurityContextFields[] = {
     {.name = "appArmorProfile", .type = kMessage, .number = 11, .optional = true, .omit_empty = true, .message = &kCoreV1AppArmorProfile},
-    {.name = "fsGroup", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
-    {.name = "fsGroupChangePolicy", .type = kString, .number = 9, .optional = true, .omit_empty = true},
-    {.name = "runAsGroup", .type = kInteger, .number = 6, .optional = true, .omit_empty = true},
+    {.name = "fsGroup", .type = kInteger, .number = 5, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "fsGroupChangePolicy", .type = kString, .number = 9, .optional = true, .omit_empty = true, .go_type = "v1.PodFSGroupChangePolicy"},
+    {.name = "runAsGroup", .type = kInteger, .number = 6, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "runAsNonRoot", .type = kBool, .number = 3, .optional = true, .omit_empty = true},
-    {.name = "runAsUser", .type = kInteger, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "seLinuxChangePolicy", .type = kString, .number = 13, .optional = true, .omit_empty = true},
+    {.name = "runAsUser", .type = kInteger, .number = 2, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "seLinuxChangePolicy", .type = kString, .number = 13, .optional = true, .omit_empty = true, .go_type = "v1.PodSELinuxChangePolicy"},
     {.name = "seLinuxOptions", .type = kMessage, .number = 1, .optional = true, .omit_empty = true, .message = &kCoreV1SELinuxOptions},
     {.name = "seccompProfile", .type = kMessage, .number = 10, .optional = true, .omit_empty = true, .message = &kCoreV1SeccompProfile},
-    {.name = "supplementalGroups", .type = kInteger, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "supplementalGroupsPolicy", .type = kString, .number = 12, .optional = true, .omit_empty = true},
+    {.name = "supplementalGroups", .type = kInteger, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "int64"},
+    {.name = "supplementalGroupsPolicy", .type = kString, .number = 12, .optional = true, .omit_empty = true, .go_type = "v1.SupplementalGroupsPolicy"},
     {.name = "sysctls", .type = kMessage, .shape = kList, .number = 7, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1Sysctl},
     {.name = "windowsOptions", .type = kMessage, .number = 8, .optional = true, .omit_empty = true, .message = &kCoreV1WindowsSecurityContextOptions},
 };
 constinit const Message kCoreV1PodSecurityContext{"io.k8s.api.core.v1.PodSecurityContext", kCoreV1PodSecurityContextFields};
 
 static constexpr Field kCoreV1PodSpecFields[] = {
-    {.name = "activeDeadlineSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "activeDeadlineSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "affinity", .type = kMessage, .number = 18, .optional = true, .omit_empty = true, .message = &kCoreV1Affinity},
     {.name = "automountServiceAccountToken", .type = kBool, .number = 21, .optional = true, .omit_empty = true},
     {.name = "containers", .type = kMessage, .shape = kList, .number = 2, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1Container},
     {.name = "dnsConfig", .type = kMessage, .number = 26, .optional = true, .omit_empty = true, .message = &kCoreV1PodDNSConfig},
-    {.name = "dnsPolicy", .type = kString, .number = 6, .omit_empty = true},
+    {.name = "dnsPolicy", .type = kString, .number = 6, .omit_empty = true, .go_type = "v1.DNSPolicy"},
     {.name = "enableServiceLinks", .type = kBool, .number = 30, .optional = true, .omit_empty = true},
     {.name = "ephemeralContainers", .type = kMessage, .shape = kList, .number = 34, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1EphemeralContainer},
     {.name = "hostAliases", .type = kMessage, .shape = kList, .number = 23, .omit_empty = true, .patch_merge = true, .merge_key = "ip", .list_type = ListType::kMap, .list_map_keys = "ip", .message = &kCoreV1HostAlias},
@@ -1328,13 +1328,13 @@ static constexpr Field kCoreV1PodSpecFields[] = {
     {.name = "nodeSelector", .type = kString, .shape = kMap, .number = 7, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "os", .type = kMessage, .number = 36, .optional = true, .omit_empty = true, .message = &kCoreV1PodOS},
     {.name = "overhead", .type = kQuantity, .shape = kMap, .number = 32, .omit_empty = true},
-    {.name = "preemptionPolicy", .type = kString, .number = 31, .optional = true, .omit_empty = true},
+    {.name = "preemptionPolicy", .type = kString, .number = 31, .optional = true, .omit_empty = true, .go_type = "v1.PreemptionPolicy"},
     {.name = "priority", .type = kInteger, .number = 25, .optional = true, .omit_empty = true},
     {.name = "priorityClassName", .type = kString, .number = 24, .omit_empty = true},
     {.name = "readinessGates", .type = kMessage, .shape = kList, .number = 28, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1PodReadinessGate},
     {.name = "resourceClaims", .type = kMessage, .shape = kList, .number = 39, .omit_empty = true, .patch_merge = true, .patch_retain_keys = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1PodResourceClaim},
     {.name = "resources", .type = kMessage, .number = 40, .optional = true, .omit_empty = true, .message = &kCoreV1ResourceRequirements},
-    {.name = "restartPolicy", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "restartPolicy", .type = kString, .number = 3, .omit_empty = true, .go_type = "v1.RestartPolicy"},
     {.name = "runtimeClassName", .type = kString, .number = 29, .optional = true, .omit_empty = true},
     {.name = "schedulerName", .type = kString, .number = 19, .omit_empty = true},
     {.name = "schedulingGates", .type = kMessage, .shape = kList, .number = 38, .omit_empty = true, .patch_merge = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1PodSchedulingGate},
@@ -1345,7 +1345,7 @@ static constexpr Field kCoreV1PodSpecFields[] = {
     {.name = "setHostnameAsFQDN", .type = kBool, .number = 35, .optional = true, .omit_empty = true},
     {.name = "shareProcessNamespace", .type = kBool, .number = 27, .optional = true, .omit_empty = true},
     {.name = "subdomain", .type = kString, .number = 17, .omit_empty = true},
-    {.name = "terminationGracePeriodSeconds", .type = kInteger, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "terminationGracePeriodSeconds", .type = kInteger, .number = 4, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "tolerations", .type = kMessage, .shape = kList, .number = 22, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1Toleration},
     {.name = "topologySpreadConstraints", .type = kMessage, .shape = kList, .number = 33, .omit_empty = true, .patch_merge = true, .merge_key = "topologyKey", .list_type = ListType::kMap, .list_map_keys = "topologyKey,whenUnsatisfiable", .message = &kCoreV1TopologySpreadConstraint},
     {.name = "volumes", .type = kMessage, .shape = kList, .number = 1, .omit_empty = true, .patch_merge = true, .patch_retain_keys = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1Volume},
@@ -1364,13 +1364,13 @@ static constexpr Field kCoreV1PodStatusFields[] = {
     {.name = "message", .type = kString, .number = 3, .omit_empty = true},
     {.name = "nodeAllocatableResourceClaimStatuses", .type = kMessage, .shape = kList, .number = 21, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1NodeAllocatableResourceClaimStatus},
     {.name = "nominatedNodeName", .type = kString, .number = 11, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 17, .omit_empty = true},
-    {.name = "phase", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 17, .omit_empty = true, .go_type = "int64"},
+    {.name = "phase", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.PodPhase"},
     {.name = "podIP", .type = kString, .number = 6, .omit_empty = true},
     {.name = "podIPs", .type = kMessage, .shape = kList, .number = 12, .omit_empty = true, .patch_merge = true, .merge_key = "ip", .list_type = ListType::kMap, .list_map_keys = "ip", .message = &kCoreV1PodIP},
-    {.name = "qosClass", .type = kString, .number = 9, .omit_empty = true},
+    {.name = "qosClass", .type = kString, .number = 9, .omit_empty = true, .go_type = "v1.PodQOSClass"},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "resize", .type = kString, .number = 14, .omit_empty = true},
+    {.name = "resize", .type = kString, .number = 14, .omit_empty = true, .go_type = "v1.PodResizeStatus"},
     {.name = "resourceClaimStatuses", .type = kMessage, .shape = kList, .number = 15, .omit_empty = true, .patch_merge = true, .patch_retain_keys = true, .merge_key = "name", .list_type = ListType::kMap, .list_map_keys = "name", .message = &kCoreV1PodResourceClaimStatus},
     {.name = "resources", .type = kMessage, .number = 20, .optional = true, .omit_empty = true, .message = &kCoreV1ResourceRequirements},
     {.name = "startTime", .type = kTime, .number = 7, .optional = true, .omit_empty = true},
@@ -1410,7 +1410,7 @@ constinit const Message kCoreV1PodTemplateSpec{"io.k8s.api.core.v1.PodTemplateSp
 static constexpr Field kCoreV1PortStatusFields[] = {
     {.name = "error", .type = kString, .number = 3, .optional = true, .omit_empty = true},
     {.name = "port", .type = kInteger, .number = 1},
-    {.name = "protocol", .type = kString, .number = 2},
+    {.name = "protocol", .type = kString, .number = 2, .go_type = "v1.Protocol"},
 };
 constinit const Message kCoreV1PortStatus{"io.k8s.api.core.v1.PortStatus", kCoreV1PortStatusFields};
 
@@ -1436,7 +1436,7 @@ static constexpr Field kCoreV1ProbeFields[] = {
     {.name = "periodSeconds", .type = kInteger, .number = 4, .omit_empty = true},
     {.name = "successThreshold", .type = kInteger, .number = 5, .omit_empty = true},
     {.name = "tcpSocket", .type = kMessage, .number = 3, .wrappers = {1}, .optional = true, .omit_empty = true, .message = &kCoreV1TCPSocketAction},
-    {.name = "terminationGracePeriodSeconds", .type = kInteger, .number = 7, .optional = true, .omit_empty = true},
+    {.name = "terminationGracePeriodSeconds", .type = kInteger, .number = 7, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "timeoutSeconds", .type = kInteger, .number = 3, .omit_empty = true},
 };
 constinit const Message kCoreV1Probe{"io.k8s.api.core.v1.Probe", kCoreV1ProbeFields};
@@ -1503,8 +1503,8 @@ static constexpr Field kCoreV1ReplicationControllerConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.ReplicationControllerConditionType"},
 };
 constinit const Message kCoreV1ReplicationControllerCondition{"io.k8s.api.core.v1.ReplicationControllerCondition", kCoreV1ReplicationControllerConditionFields};
 
@@ -1528,7 +1528,7 @@ static constexpr Field kCoreV1ReplicationControllerStatusFields[] = {
     {.name = "availableReplicas", .type = kInteger, .number = 5, .omit_empty = true},
     {.name = "conditions", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .patch_merge = true, .merge_key = "type", .list_type = ListType::kMap, .list_map_keys = "type", .message = &kCoreV1ReplicationControllerCondition},
     {.name = "fullyLabeledReplicas", .type = kInteger, .number = 2, .omit_empty = true},
-    {.name = "observedGeneration", .type = kInteger, .number = 3, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 3, .omit_empty = true, .go_type = "int64"},
     {.name = "readyReplicas", .type = kInteger, .number = 4, .omit_empty = true},
     {.name = "replicas", .type = kInteger, .number = 1},
 };
@@ -1548,9 +1548,9 @@ static constexpr Field kCoreV1ResourceFieldSelectorFields[] = {
 constinit const Message kCoreV1ResourceFieldSelector{"io.k8s.api.core.v1.ResourceFieldSelector", kCoreV1ResourceFieldSelectorFields};
 
 static constexpr Field kCoreV1ResourceHealthFields[] = {
-    {.name = "health", .type = kString, .number = 2, .omit_empty = true},
+    {.name = "health", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.ResourceHealthStatus"},
     {.name = "message", .type = kString, .number = 6, .optional = true, .omit_empty = true},
-    {.name = "resourceID", .type = kString, .number = 1},
+    {.name = "resourceID", .type = kString, .number = 1, .go_type = "v1.ResourceID"},
 };
 constinit const Message kCoreV1ResourceHealth{"io.k8s.api.core.v1.ResourceHealth", kCoreV1ResourceHealthFields};
 
@@ -1574,7 +1574,7 @@ constinit const Message kCoreV1ResourceQuotaList{"io.k8s.api.core.v1.ResourceQuo
 static constexpr Field kCoreV1ResourceQuotaSpecFields[] = {
     {.name = "hard", .type = kQuantity, .shape = kMap, .number = 1, .omit_empty = true},
     {.name = "scopeSelector", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kCoreV1ScopeSelector},
-    {.name = "scopes", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "scopes", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.ResourceQuotaScope"},
 };
 constinit const Message kCoreV1ResourceQuotaSpec{"io.k8s.api.core.v1.ResourceQuotaSpec", kCoreV1ResourceQuotaSpecFields};
 
@@ -1592,7 +1592,7 @@ static constexpr Field kCoreV1ResourceRequirementsFields[] = {
 constinit const Message kCoreV1ResourceRequirements{"io.k8s.api.core.v1.ResourceRequirements", kCoreV1ResourceRequirementsFields};
 
 static constexpr Field kCoreV1ResourceStatusFields[] = {
-    {.name = "name", .type = kString, .number = 1},
+    {.name = "name", .type = kString, .number = 1, .go_type = "v1.ResourceName"},
     {.name = "resources", .type = kMessage, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kMap, .list_map_keys = "resourceID", .message = &kCoreV1ResourceHealth},
 };
 constinit const Message kCoreV1ResourceStatus{"io.k8s.api.core.v1.ResourceStatus", kCoreV1ResourceStatusFields};
@@ -1639,15 +1639,15 @@ static constexpr Field kCoreV1ScopeSelectorFields[] = {
 constinit const Message kCoreV1ScopeSelector{"io.k8s.api.core.v1.ScopeSelector", kCoreV1ScopeSelectorFields};
 
 static constexpr Field kCoreV1ScopedResourceSelectorRequirementFields[] = {
-    {.name = "operator", .type = kString, .number = 2},
-    {.name = "scopeName", .type = kString, .number = 1},
+    {.name = "operator", .type = kString, .number = 2, .go_type = "v1.ScopeSelectorOperator"},
+    {.name = "scopeName", .type = kString, .number = 1, .go_type = "v1.ResourceQuotaScope"},
     {.name = "values", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic},
 };
 constinit const Message kCoreV1ScopedResourceSelectorRequirement{"io.k8s.api.core.v1.ScopedResourceSelectorRequirement", kCoreV1ScopedResourceSelectorRequirementFields};
 
 static constexpr Field kCoreV1SeccompProfileFields[] = {
     {.name = "localhostProfile", .type = kString, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.SeccompProfileType"},
 };
 constinit const Message kCoreV1SeccompProfile{"io.k8s.api.core.v1.SeccompProfile", kCoreV1SeccompProfileFields};
 
@@ -1658,7 +1658,7 @@ static constexpr Field kCoreV1SecretFields[] = {
     {.name = "kind", .type = kString, .omit_empty = true},
     {.name = "metadata", .type = kMessage, .number = 1, .message = &kMetaV1ObjectMeta},
     {.name = "stringData", .type = kString, .shape = kMap, .number = 4, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "type", .type = kString, .number = 3, .omit_empty = true, .go_type = "v1.SecretType"},
 };
 constinit const Message kCoreV1Secret{"io.k8s.api.core.v1.Secret", kCoreV1SecretFields};
 
@@ -1709,11 +1709,11 @@ static constexpr Field kCoreV1SecurityContextFields[] = {
     {.name = "appArmorProfile", .type = kMessage, .number = 12, .optional = true, .omit_empty = true, .message = &kCoreV1AppArmorProfile},
     {.name = "capabilities", .type = kMessage, .number = 1, .optional = true, .omit_empty = true, .message = &kCoreV1Capabilities},
     {.name = "privileged", .type = kBool, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "procMount", .type = kString, .number = 9, .optional = true, .omit_empty = true},
+    {.name = "procMount", .type = kString, .number = 9, .optional = true, .omit_empty = true, .go_type = "v1.ProcMountType"},
     {.name = "readOnlyRootFilesystem", .type = kBool, .number = 6, .optional = true, .omit_empty = true},
-    {.name = "runAsGroup", .type = kInteger, .number = 8, .optional = true, .omit_empty = true},
+    {.name = "runAsGroup", .type = kInteger, .number = 8, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "runAsNonRoot", .type = kBool, .number = 5, .optional = true, .omit_empty = true},
-    {.name = "runAsUser", .type = kInteger, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "runAsUser", .type = kInteger, .number = 4, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "seLinuxOptions", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .message = &kCoreV1SELinuxOptions},
     {.name = "seccompProfile", .type = kMessage, .number = 11, .optional = true, .omit_empty = true, .message = &kCoreV1SeccompProfile},
     {.name = "windowsOptions", .type = kMessage, .number = 10, .optional = true, .omit_empty = true, .message = &kCoreV1WindowsSecurityContextOptions},
@@ -1756,7 +1756,7 @@ constinit const Message kCoreV1ServiceAccountList{"io.k8s.api.core.v1.ServiceAcc
 
 static constexpr Field kCoreV1ServiceAccountTokenProjectionFields[] = {
     {.name = "audience", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "expirationSeconds", .type = kInteger, .number = 2, .optional = true, .omit_empty = true},
+    {.name = "expirationSeconds", .type = kInteger, .number = 2, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "path", .type = kString, .number = 3},
 };
 constinit const Message kCoreV1ServiceAccountTokenProjection{"io.k8s.api.core.v1.ServiceAccountTokenProjection", kCoreV1ServiceAccountTokenProjectionFields};
@@ -1774,7 +1774,7 @@ static constexpr Field kCoreV1ServicePortFields[] = {
     {.name = "name", .type = kString, .number = 1, .omit_empty = true},
     {.name = "nodePort", .type = kInteger, .number = 5, .omit_empty = true},
     {.name = "port", .type = kInteger, .number = 3},
-    {.name = "protocol", .type = kString, .number = 2, .omit_empty = true},
+    {.name = "protocol", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.Protocol"},
     {.name = "targetPort", .type = kIntOrString, .number = 4},
 };
 constinit const Message kCoreV1ServicePort{"io.k8s.api.core.v1.ServicePort", kCoreV1ServicePortFields};
@@ -1792,21 +1792,21 @@ static constexpr Field kCoreV1ServiceSpecFields[] = {
     {.name = "clusterIPs", .type = kString, .shape = kList, .number = 18, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "externalIPs", .type = kString, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "externalName", .type = kString, .number = 10, .omit_empty = true},
-    {.name = "externalTrafficPolicy", .type = kString, .number = 11, .omit_empty = true},
+    {.name = "externalTrafficPolicy", .type = kString, .number = 11, .omit_empty = true, .go_type = "v1.ServiceExternalTrafficPolicy"},
     {.name = "healthCheckNodePort", .type = kInteger, .number = 12, .omit_empty = true},
-    {.name = "internalTrafficPolicy", .type = kString, .number = 22, .optional = true, .omit_empty = true},
-    {.name = "ipFamilies", .type = kString, .shape = kList, .number = 19, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "ipFamilyPolicy", .type = kString, .number = 17, .optional = true, .omit_empty = true},
+    {.name = "internalTrafficPolicy", .type = kString, .number = 22, .optional = true, .omit_empty = true, .go_type = "v1.ServiceInternalTrafficPolicy"},
+    {.name = "ipFamilies", .type = kString, .shape = kList, .number = 19, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.IPFamily"},
+    {.name = "ipFamilyPolicy", .type = kString, .number = 17, .optional = true, .omit_empty = true, .go_type = "v1.IPFamilyPolicy"},
     {.name = "loadBalancerClass", .type = kString, .number = 21, .optional = true, .omit_empty = true},
     {.name = "loadBalancerIP", .type = kString, .number = 8, .omit_empty = true},
     {.name = "loadBalancerSourceRanges", .type = kString, .shape = kList, .number = 9, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "ports", .type = kMessage, .shape = kList, .number = 1, .omit_empty = true, .patch_merge = true, .merge_key = "port", .list_type = ListType::kMap, .list_map_keys = "port,protocol", .message = &kCoreV1ServicePort},
     {.name = "publishNotReadyAddresses", .type = kBool, .number = 13, .omit_empty = true},
     {.name = "selector", .type = kString, .shape = kMap, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "sessionAffinity", .type = kString, .number = 7, .omit_empty = true},
+    {.name = "sessionAffinity", .type = kString, .number = 7, .omit_empty = true, .go_type = "v1.ServiceAffinity"},
     {.name = "sessionAffinityConfig", .type = kMessage, .number = 14, .optional = true, .omit_empty = true, .message = &kCoreV1SessionAffinityConfig},
     {.name = "trafficDistribution", .type = kString, .number = 23, .optional = true, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "type", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.ServiceType"},
 };
 constinit const Message kCoreV1ServiceSpec{"io.k8s.api.core.v1.ServiceSpec", kCoreV1ServiceSpecFields};
 
@@ -1822,7 +1822,7 @@ static constexpr Field kCoreV1SessionAffinityConfigFields[] = {
 constinit const Message kCoreV1SessionAffinityConfig{"io.k8s.api.core.v1.SessionAffinityConfig", kCoreV1SessionAffinityConfigFields};
 
 static constexpr Field kCoreV1SleepActionFields[] = {
-    {.name = "seconds", .type = kInteger, .number = 1},
+    {.name = "seconds", .type = kInteger, .number = 1, .go_type = "int64"},
 };
 constinit const Message kCoreV1SleepAction{"io.k8s.api.core.v1.SleepAction", kCoreV1SleepActionFields};
 
@@ -1857,7 +1857,7 @@ static constexpr Field kCoreV1TCPSocketActionFields[] = {
 constinit const Message kCoreV1TCPSocketAction{"io.k8s.api.core.v1.TCPSocketAction", kCoreV1TCPSocketActionFields};
 
 static constexpr Field kCoreV1TaintFields[] = {
-    {.name = "effect", .type = kString, .number = 3},
+    {.name = "effect", .type = kString, .number = 3, .go_type = "v1.TaintEffect"},
     {.name = "key", .type = kString, .number = 1},
     {.name = "timeAdded", .type = kTime, .number = 4, .optional = true, .omit_empty = true},
     {.name = "value", .type = kString, .number = 2, .omit_empty = true},
@@ -1865,10 +1865,10 @@ static constexpr Field kCoreV1TaintFields[] = {
 constinit const Message kCoreV1Taint{"io.k8s.api.core.v1.Taint", kCoreV1TaintFields};
 
 static constexpr Field kCoreV1TolerationFields[] = {
-    {.name = "effect", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "effect", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.TaintEffect"},
     {.name = "key", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "operator", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "tolerationSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "operator", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.TolerationOperator"},
+    {.name = "tolerationSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "value", .type = kString, .number = 3, .omit_empty = true},
 };
 constinit const Message kCoreV1Toleration{"io.k8s.api.core.v1.Toleration", kCoreV1TolerationFields};
@@ -1889,10 +1889,10 @@ static constexpr Field kCoreV1TopologySpreadConstraintFields[] = {
     {.name = "matchLabelKeys", .type = kString, .shape = kList, .number = 8, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "maxSkew", .type = kInteger, .number = 1},
     {.name = "minDomains", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
-    {.name = "nodeAffinityPolicy", .type = kString, .number = 6, .optional = true, .omit_empty = true},
-    {.name = "nodeTaintsPolicy", .type = kString, .number = 7, .optional = true, .omit_empty = true},
+    {.name = "nodeAffinityPolicy", .type = kString, .number = 6, .optional = true, .omit_empty = true, .go_type = "v1.NodeInclusionPolicy"},
+    {.name = "nodeTaintsPolicy", .type = kString, .number = 7, .optional = true, .omit_empty = true, .go_type = "v1.NodeInclusionPolicy"},
     {.name = "topologyKey", .type = kString, .number = 2},
-    {.name = "whenUnsatisfiable", .type = kString, .number = 3},
+    {.name = "whenUnsatisfiable", .type = kString, .number = 3, .go_type = "v1.UnsatisfiableConstraintAction"},
 };
 constinit const Message kCoreV1TopologySpreadConstraint{"io.k8s.api.core.v1.TopologySpreadConstraint", kCoreV1TopologySpreadConstraintFields};
 
@@ -1954,10 +1954,10 @@ constinit const Message kCoreV1VolumeDevice{"io.k8s.api.core.v1.VolumeDevice", k
 
 static constexpr Field kCoreV1VolumeMountFields[] = {
     {.name = "mountPath", .type = kString, .number = 3},
-    {.name = "mountPropagation", .type = kString, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "mountPropagation", .type = kString, .number = 5, .optional = true, .omit_empty = true, .go_type = "v1.MountPropagationMode"},
     {.name = "name", .type = kString, .number = 1},
     {.name = "readOnly", .type = kBool, .number = 2, .omit_empty = true},
-    {.name = "recursiveReadOnly", .type = kString, .number = 7, .optional = true, .omit_empty = true},
+    {.name = "recursiveReadOnly", .type = kString, .number = 7, .optional = true, .omit_empty = true, .go_type = "v1.RecursiveReadOnlyMode"},
     {.name = "subPath", .type = kString, .number = 4, .omit_empty = true},
     {.name = "subPathExpr", .type = kString, .number = 6, .omit_empty = true},
 };
@@ -1967,7 +1967,7 @@ static constexpr Field kCoreV1VolumeMountStatusFields[] = {
     {.name = "mountPath", .type = kString, .number = 2},
     {.name = "name", .type = kString, .number = 1},
     {.name = "readOnly", .type = kBool, .number = 3, .omit_empty = true},
-    {.name = "recursiveReadOnly", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "recursiveReadOnly", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.RecursiveReadOnlyMode"},
     {.name = "volumeStatus", .type = kMessage, .number = 5, .optional = true, .omit_empty = true, .message = &kCoreV1VolumeStatus},
 };
 constinit const Message kCoreV1VolumeMountStatus{"io.k8s.api.core.v1.VolumeMountStatus", kCoreV1VolumeMountStatusFields};

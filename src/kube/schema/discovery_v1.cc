@@ -40,12 +40,12 @@ static constexpr Field kDiscoveryV1EndpointPortFields[] = {
     {.name = "appProtocol", .type = kString, .number = 4, .optional = true, .omit_empty = true},
     {.name = "name", .type = kString, .number = 1, .optional = true, .omit_empty = true},
     {.name = "port", .type = kInteger, .number = 3, .optional = true, .omit_empty = true},
-    {.name = "protocol", .type = kString, .number = 2, .optional = true, .omit_empty = true},
+    {.name = "protocol", .type = kString, .number = 2, .optional = true, .omit_empty = true, .go_type = "v1.Protocol"},
 };
 constinit const Message kDiscoveryV1EndpointPort{"io.k8s.api.discovery.v1.EndpointPort", kDiscoveryV1EndpointPortFields};
 
 static constexpr Field kDiscoveryV1EndpointSliceFields[] = {
-    {.name = "addressType", .type = kString, .number = 4},
+    {.name = "addressType", .type = kString, .number = 4, .go_type = "v1.AddressType"},
     {.name = "apiVersion", .type = kString, .omit_empty = true},
     {.name = "endpoints", .type = kMessage, .shape = kList, .number = 2, .list_type = ListType::kAtomic, .message = &kDiscoveryV1Endpoint},
     {.name = "kind", .type = kString, .omit_empty = true},

@@ -18,7 +18,7 @@ static constexpr Field kFlowcontrolV1ExemptPriorityLevelConfigurationFields[] = 
 constinit const Message kFlowcontrolV1ExemptPriorityLevelConfiguration{"io.k8s.api.flowcontrol.v1.ExemptPriorityLevelConfiguration", kFlowcontrolV1ExemptPriorityLevelConfigurationFields};
 
 static constexpr Field kFlowcontrolV1FlowDistinguisherMethodFields[] = {
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.FlowDistinguisherMethodType"},
 };
 constinit const Message kFlowcontrolV1FlowDistinguisherMethod{"io.k8s.api.flowcontrol.v1.FlowDistinguisherMethod", kFlowcontrolV1FlowDistinguisherMethodFields};
 
@@ -35,8 +35,8 @@ static constexpr Field kFlowcontrolV1FlowSchemaConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "status", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.FlowSchemaConditionType"},
 };
 constinit const Message kFlowcontrolV1FlowSchemaCondition{"io.k8s.api.flowcontrol.v1.FlowSchemaCondition", kFlowcontrolV1FlowSchemaConditionFields};
 
@@ -68,7 +68,7 @@ constinit const Message kFlowcontrolV1GroupSubject{"io.k8s.api.flowcontrol.v1.Gr
 
 static constexpr Field kFlowcontrolV1LimitResponseFields[] = {
     {.name = "queuing", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kFlowcontrolV1QueuingConfiguration},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.LimitResponseType"},
 };
 constinit const Message kFlowcontrolV1LimitResponse{"io.k8s.api.flowcontrol.v1.LimitResponse", kFlowcontrolV1LimitResponseFields};
 
@@ -106,8 +106,8 @@ static constexpr Field kFlowcontrolV1PriorityLevelConfigurationConditionFields[]
     {.name = "lastTransitionTime", .type = kTime, .number = 3},
     {.name = "message", .type = kString, .number = 5, .omit_empty = true},
     {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "status", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "type", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "status", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.PriorityLevelConfigurationConditionType"},
 };
 constinit const Message kFlowcontrolV1PriorityLevelConfigurationCondition{"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition", kFlowcontrolV1PriorityLevelConfigurationConditionFields};
 
@@ -127,7 +127,7 @@ constinit const Message kFlowcontrolV1PriorityLevelConfigurationReference{"io.k8
 static constexpr Field kFlowcontrolV1PriorityLevelConfigurationSpecFields[] = {
     {.name = "exempt", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .message = &kFlowcontrolV1ExemptPriorityLevelConfiguration},
     {.name = "limited", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kFlowcontrolV1LimitedPriorityLevelConfiguration},
-    {.name = "type", .type = kString, .number = 1},
+    {.name = "type", .type = kString, .number = 1, .go_type = "v1.PriorityLevelEnablement"},
 };
 constinit const Message kFlowcontrolV1PriorityLevelConfigurationSpec{"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationSpec", kFlowcontrolV1PriorityLevelConfigurationSpecFields};
 
@@ -160,7 +160,7 @@ constinit const Message kFlowcontrolV1ServiceAccountSubject{"io.k8s.api.flowcont
 
 static constexpr Field kFlowcontrolV1SubjectFields[] = {
     {.name = "group", .type = kMessage, .number = 3, .optional = true, .omit_empty = true, .message = &kFlowcontrolV1GroupSubject},
-    {.name = "kind", .type = kString, .number = 1},
+    {.name = "kind", .type = kString, .number = 1, .go_type = "v1.SubjectKind"},
     {.name = "serviceAccount", .type = kMessage, .number = 4, .optional = true, .omit_empty = true, .message = &kFlowcontrolV1ServiceAccountSubject},
     {.name = "user", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kFlowcontrolV1UserSubject},
 };

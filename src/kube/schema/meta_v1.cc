@@ -70,9 +70,9 @@ constinit const Message kMetaV1ApplyOptions{"io.k8s.apimachinery.pkg.apis.meta.v
 static constexpr Field kMetaV1ConditionFields[] = {
     {.name = "lastTransitionTime", .type = kTime, .number = 4},
     {.name = "message", .type = kString, .number = 6},
-    {.name = "observedGeneration", .type = kInteger, .number = 3, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 3, .omit_empty = true, .go_type = "int64"},
     {.name = "reason", .type = kString, .number = 5},
-    {.name = "status", .type = kString, .number = 2},
+    {.name = "status", .type = kString, .number = 2, .go_type = "v1.ConditionStatus"},
     {.name = "type", .type = kString, .number = 1},
 };
 constinit const Message kMetaV1Condition{"io.k8s.apimachinery.pkg.apis.meta.v1.Condition", kMetaV1ConditionFields};
@@ -89,18 +89,18 @@ constinit const Message kMetaV1CreateOptions{"io.k8s.apimachinery.pkg.apis.meta.
 static constexpr Field kMetaV1DeleteOptionsFields[] = {
     {.name = "apiVersion", .type = kString, .omit_empty = true},
     {.name = "dryRun", .type = kString, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "gracePeriodSeconds", .type = kInteger, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "gracePeriodSeconds", .type = kInteger, .number = 1, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "ignoreStoreReadErrorWithClusterBreakingPotential", .type = kBool, .number = 6, .optional = true, .omit_empty = true},
     {.name = "kind", .type = kString, .omit_empty = true},
     {.name = "orphanDependents", .type = kBool, .number = 3, .optional = true, .omit_empty = true},
     {.name = "preconditions", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .message = &kMetaV1Preconditions},
-    {.name = "propagationPolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "propagationPolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.DeletionPropagation"},
 };
 constinit const Message kMetaV1DeleteOptions{"io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", kMetaV1DeleteOptionsFields};
 
 static constexpr Field kMetaV1FieldSelectorRequirementFields[] = {
     {.name = "key", .type = kString, .number = 1},
-    {.name = "operator", .type = kString, .number = 2},
+    {.name = "operator", .type = kString, .number = 2, .go_type = "v1.FieldSelectorOperator"},
     {.name = "values", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic},
 };
 constinit const Message kMetaV1FieldSelectorRequirement{"io.k8s.apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement", kMetaV1FieldSelectorRequirementFields};
@@ -126,7 +126,7 @@ constinit const Message kMetaV1LabelSelector{"io.k8s.apimachinery.pkg.apis.meta.
 
 static constexpr Field kMetaV1LabelSelectorRequirementFields[] = {
     {.name = "key", .type = kString, .number = 1},
-    {.name = "operator", .type = kString, .number = 2},
+    {.name = "operator", .type = kString, .number = 2, .go_type = "v1.LabelSelectorOperator"},
     {.name = "values", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic},
 };
 constinit const Message kMetaV1LabelSelectorRequirement{"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement", kMetaV1LabelSelectorRequirementFields};
@@ -141,7 +141,7 @@ constinit const Message kMetaV1List{"io.k8s.apimachinery.pkg.apis.meta.v1.List",
 
 static constexpr Field kMetaV1ListMetaFields[] = {
     {.name = "continue", .type = kString, .number = 3, .omit_empty = true},
-    {.name = "remainingItemCount", .type = kInteger, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "remainingItemCount", .type = kInteger, .number = 4, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "resourceVersion", .type = kString, .number = 2, .omit_empty = true},
     {.name = "selfLink", .type = kString, .number = 1, .omit_empty = true},
     {.name = "shardInfo", .type = kMessage, .number = 5, .optional = true, .omit_empty = true, .message = &kMetaV1ShardInfo},
@@ -155,12 +155,12 @@ static constexpr Field kMetaV1ListOptionsFields[] = {
     {.name = "fieldSelector", .type = kString, .number = 2, .omit_empty = true},
     {.name = "kind", .type = kString, .omit_empty = true},
     {.name = "labelSelector", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "limit", .type = kInteger, .number = 7, .omit_empty = true},
+    {.name = "limit", .type = kInteger, .number = 7, .omit_empty = true, .go_type = "int64"},
     {.name = "resourceVersion", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "resourceVersionMatch", .type = kString, .number = 10, .omit_empty = true},
+    {.name = "resourceVersionMatch", .type = kString, .number = 10, .omit_empty = true, .go_type = "v1.ResourceVersionMatch"},
     {.name = "sendInitialEvents", .type = kBool, .number = 11, .optional = true, .omit_empty = true},
     {.name = "shardSelector", .type = kString, .number = 15, .omit_empty = true},
-    {.name = "timeoutSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "timeoutSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "watch", .type = kBool, .number = 3, .omit_empty = true},
 };
 constinit const Message kMetaV1ListOptions{"io.k8s.apimachinery.pkg.apis.meta.v1.ListOptions", kMetaV1ListOptionsFields};
@@ -170,7 +170,7 @@ static constexpr Field kMetaV1ManagedFieldsEntryFields[] = {
     {.name = "fieldsType", .type = kString, .number = 6, .omit_empty = true},
     {.name = "fieldsV1", .type = kFieldsV1, .number = 7, .optional = true, .omit_empty = true},
     {.name = "manager", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "operation", .type = kString, .number = 2, .omit_empty = true},
+    {.name = "operation", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.ManagedFieldsOperationType"},
     {.name = "subresource", .type = kString, .number = 8, .omit_empty = true},
     {.name = "time", .type = kTime, .number = 4, .optional = true, .omit_empty = true},
 };
@@ -179,11 +179,11 @@ constinit const Message kMetaV1ManagedFieldsEntry{"io.k8s.apimachinery.pkg.apis.
 static constexpr Field kMetaV1ObjectMetaFields[] = {
     {.name = "annotations", .type = kString, .shape = kMap, .number = 12, .omit_empty = true},
     {.name = "creationTimestamp", .type = kTime, .number = 8, .omit_empty = true},
-    {.name = "deletionGracePeriodSeconds", .type = kInteger, .number = 10, .optional = true, .omit_empty = true},
+    {.name = "deletionGracePeriodSeconds", .type = kInteger, .number = 10, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "deletionTimestamp", .type = kTime, .number = 9, .optional = true, .omit_empty = true},
     {.name = "finalizers", .type = kString, .shape = kList, .number = 14, .omit_empty = true, .patch_merge = true, .list_type = ListType::kSet},
     {.name = "generateName", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "generation", .type = kInteger, .number = 7, .omit_empty = true},
+    {.name = "generation", .type = kInteger, .number = 7, .omit_empty = true, .go_type = "int64"},
     {.name = "labels", .type = kString, .shape = kMap, .number = 11, .omit_empty = true},
     {.name = "managedFields", .type = kMessage, .shape = kList, .number = 17, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kMetaV1ManagedFieldsEntry},
     {.name = "name", .type = kString, .number = 1, .omit_empty = true},
@@ -191,7 +191,7 @@ static constexpr Field kMetaV1ObjectMetaFields[] = {
     {.name = "ownerReferences", .type = kMessage, .shape = kList, .number = 13, .omit_empty = true, .patch_merge = true, .merge_key = "uid", .list_type = ListType::kMap, .list_map_keys = "uid", .message = &kMetaV1OwnerReference},
     {.name = "resourceVersion", .type = kString, .number = 6, .omit_empty = true},
     {.name = "selfLink", .type = kString, .number = 4, .omit_empty = true},
-    {.name = "uid", .type = kString, .number = 5, .omit_empty = true},
+    {.name = "uid", .type = kString, .number = 5, .omit_empty = true, .go_type = "types.UID"},
 };
 constinit const Message kMetaV1ObjectMeta{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", kMetaV1ObjectMetaFields};
 
@@ -201,7 +201,7 @@ static constexpr Field kMetaV1OwnerReferenceFields[] = {
     {.name = "controller", .type = kBool, .number = 6, .optional = true, .omit_empty = true},
     {.name = "kind", .type = kString, .number = 1},
     {.name = "name", .type = kString, .number = 3},
-    {.name = "uid", .type = kString, .number = 4},
+    {.name = "uid", .type = kString, .number = 4, .go_type = "types.UID"},
 };
 constinit const Message kMetaV1OwnerReference{"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", kMetaV1OwnerReferenceFields};
 
@@ -232,7 +232,7 @@ constinit const Message kMetaV1PatchOptions{"io.k8s.apimachinery.pkg.apis.meta.v
 
 static constexpr Field kMetaV1PreconditionsFields[] = {
     {.name = "resourceVersion", .type = kString, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "uid", .type = kString, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "uid", .type = kString, .number = 1, .optional = true, .omit_empty = true, .go_type = "types.UID"},
 };
 constinit const Message kMetaV1Preconditions{"io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", kMetaV1PreconditionsFields};
 
@@ -254,7 +254,7 @@ static constexpr Field kMetaV1StatusFields[] = {
     {.name = "kind", .type = kString, .omit_empty = true},
     {.name = "message", .type = kString, .number = 3, .omit_empty = true},
     {.name = "metadata", .type = kMessage, .number = 1, .message = &kMetaV1ListMeta},
-    {.name = "reason", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "reason", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.StatusReason"},
     {.name = "status", .type = kString, .number = 2, .omit_empty = true},
 };
 constinit const Message kMetaV1Status{"io.k8s.apimachinery.pkg.apis.meta.v1.Status", kMetaV1StatusFields};
@@ -262,7 +262,7 @@ constinit const Message kMetaV1Status{"io.k8s.apimachinery.pkg.apis.meta.v1.Stat
 static constexpr Field kMetaV1StatusCauseFields[] = {
     {.name = "field", .type = kString, .number = 3, .omit_empty = true},
     {.name = "message", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "reason", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "reason", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.CauseType"},
 };
 constinit const Message kMetaV1StatusCause{"io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause", kMetaV1StatusCauseFields};
 
@@ -272,7 +272,7 @@ static constexpr Field kMetaV1StatusDetailsFields[] = {
     {.name = "kind", .type = kString, .number = 3, .omit_empty = true},
     {.name = "name", .type = kString, .number = 1, .omit_empty = true},
     {.name = "retryAfterSeconds", .type = kInteger, .number = 5, .omit_empty = true},
-    {.name = "uid", .type = kString, .number = 6, .omit_empty = true},
+    {.name = "uid", .type = kString, .number = 6, .omit_empty = true, .go_type = "types.UID"},
 };
 constinit const Message kMetaV1StatusDetails{"io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails", kMetaV1StatusDetailsFields};
 
@@ -296,7 +296,7 @@ constinit const Message kMetaV1TableColumnDefinition{"io.k8s.apimachinery.pkg.ap
 
 static constexpr Field kMetaV1TableOptionsFields[] = {
     {.name = "apiVersion", .type = kString, .omit_empty = true},
-    {.name = "includeObject", .type = kString, .number = 1, .omit_empty = true},
+    {.name = "includeObject", .type = kString, .number = 1, .omit_empty = true, .go_type = "v1.IncludeObjectPolicy"},
     {.name = "kind", .type = kString, .omit_empty = true},
 };
 constinit const Message kMetaV1TableOptions{"io.k8s.apimachinery.pkg.apis.meta.v1.TableOptions", kMetaV1TableOptionsFields};
@@ -311,8 +311,8 @@ constinit const Message kMetaV1TableRow{"io.k8s.apimachinery.pkg.apis.meta.v1.Ta
 static constexpr Field kMetaV1TableRowConditionFields[] = {
     {.name = "message", .type = kString, .omit_empty = true},
     {.name = "reason", .type = kString, .omit_empty = true},
-    {.name = "status", .type = kString},
-    {.name = "type", .type = kString},
+    {.name = "status", .type = kString, .go_type = "v1.ConditionStatus"},
+    {.name = "type", .type = kString, .go_type = "v1.RowConditionType"},
 };
 constinit const Message kMetaV1TableRowCondition{"io.k8s.apimachinery.pkg.apis.meta.v1.TableRowCondition", kMetaV1TableRowConditionFields};
 

@@ -14,7 +14,7 @@ using enum json::Shape;
 static constexpr Field kNetworkingV1HTTPIngressPathFields[] = {
     {.name = "backend", .type = kMessage, .number = 2, .message = &kNetworkingV1IngressBackend},
     {.name = "path", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "pathType", .type = kString, .number = 3, .optional = true},
+    {.name = "pathType", .type = kString, .number = 3, .optional = true, .go_type = "v1.PathType"},
 };
 constinit const Message kNetworkingV1HTTPIngressPath{"io.k8s.api.networking.v1.HTTPIngressPath", kNetworkingV1HTTPIngressPathFields};
 
@@ -119,7 +119,7 @@ constinit const Message kNetworkingV1IngressLoadBalancerStatus{"io.k8s.api.netwo
 static constexpr Field kNetworkingV1IngressPortStatusFields[] = {
     {.name = "error", .type = kString, .number = 3, .optional = true, .omit_empty = true},
     {.name = "port", .type = kInteger, .number = 1},
-    {.name = "protocol", .type = kString, .number = 2},
+    {.name = "protocol", .type = kString, .number = 2, .go_type = "v1.Protocol"},
 };
 constinit const Message kNetworkingV1IngressPortStatus{"io.k8s.api.networking.v1.IngressPortStatus", kNetworkingV1IngressPortStatusFields};
 
@@ -192,7 +192,7 @@ constinit const Message kNetworkingV1NetworkPolicyPeer{"io.k8s.api.networking.v1
 static constexpr Field kNetworkingV1NetworkPolicyPortFields[] = {
     {.name = "endPort", .type = kInteger, .number = 3, .optional = true, .omit_empty = true},
     {.name = "port", .type = kIntOrString, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "protocol", .type = kString, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "protocol", .type = kString, .number = 1, .optional = true, .omit_empty = true, .go_type = "v1.Protocol"},
 };
 constinit const Message kNetworkingV1NetworkPolicyPort{"io.k8s.api.networking.v1.NetworkPolicyPort", kNetworkingV1NetworkPolicyPortFields};
 
@@ -200,7 +200,7 @@ static constexpr Field kNetworkingV1NetworkPolicySpecFields[] = {
     {.name = "egress", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kNetworkingV1NetworkPolicyEgressRule},
     {.name = "ingress", .type = kMessage, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kNetworkingV1NetworkPolicyIngressRule},
     {.name = "podSelector", .type = kMessage, .number = 1, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
-    {.name = "policyTypes", .type = kString, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "policyTypes", .type = kString, .shape = kList, .number = 4, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "v1.PolicyType"},
 };
 constinit const Message kNetworkingV1NetworkPolicySpec{"io.k8s.api.networking.v1.NetworkPolicySpec", kNetworkingV1NetworkPolicySpecFields};
 

@@ -40,7 +40,7 @@ static constexpr Field kPolicyV1PodDisruptionBudgetSpecFields[] = {
     {.name = "maxUnavailable", .type = kIntOrString, .number = 3, .optional = true, .omit_empty = true},
     {.name = "minAvailable", .type = kIntOrString, .number = 1, .optional = true, .omit_empty = true},
     {.name = "selector", .type = kMessage, .number = 2, .optional = true, .omit_empty = true, .patch_replace = true, .list_type = ListType::kAtomic, .message = &kMetaV1LabelSelector},
-    {.name = "unhealthyPodEvictionPolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true},
+    {.name = "unhealthyPodEvictionPolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.UnhealthyPodEvictionPolicyType"},
 };
 constinit const Message kPolicyV1PodDisruptionBudgetSpec{"io.k8s.api.policy.v1.PodDisruptionBudgetSpec", kPolicyV1PodDisruptionBudgetSpecFields};
 
@@ -51,7 +51,7 @@ static constexpr Field kPolicyV1PodDisruptionBudgetStatusFields[] = {
     {.name = "disruptedPods", .type = kTime, .shape = kMap, .number = 2, .omit_empty = true},
     {.name = "disruptionsAllowed", .type = kInteger, .number = 3},
     {.name = "expectedPods", .type = kInteger, .number = 6},
-    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true},
+    {.name = "observedGeneration", .type = kInteger, .number = 1, .omit_empty = true, .go_type = "int64"},
 };
 constinit const Message kPolicyV1PodDisruptionBudgetStatus{"io.k8s.api.policy.v1.PodDisruptionBudgetStatus", kPolicyV1PodDisruptionBudgetStatusFields};
 

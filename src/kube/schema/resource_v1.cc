@@ -84,7 +84,7 @@ constinit const Message kResourceV1Device{"io.k8s.api.resource.v1.Device", kReso
 static constexpr Field kResourceV1DeviceAllocationConfigurationFields[] = {
     {.name = "opaque", .type = kMessage, .number = 1, .wrappers = {3}, .optional = true, .omit_empty = true, .message = &kResourceV1OpaqueDeviceConfiguration},
     {.name = "requests", .type = kString, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "source", .type = kString, .number = 1},
+    {.name = "source", .type = kString, .number = 1, .go_type = "v1.AllocationConfigSource"},
 };
 constinit const Message kResourceV1DeviceAllocationConfiguration{"io.k8s.api.resource.v1.DeviceAllocationConfiguration", kResourceV1DeviceAllocationConfigurationFields};
 
@@ -97,8 +97,8 @@ constinit const Message kResourceV1DeviceAllocationResult{"io.k8s.api.resource.v
 static constexpr Field kResourceV1DeviceAttributeFields[] = {
     {.name = "bool", .type = kBool, .number = 3, .optional = true, .omit_empty = true},
     {.name = "bools", .type = kBool, .shape = kList, .number = 7, .omit_empty = true, .list_type = ListType::kAtomic},
-    {.name = "int", .type = kInteger, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "ints", .type = kInteger, .shape = kList, .number = 6, .omit_empty = true, .list_type = ListType::kAtomic},
+    {.name = "int", .type = kInteger, .number = 2, .optional = true, .omit_empty = true, .go_type = "int64"},
+    {.name = "ints", .type = kInteger, .shape = kList, .number = 6, .omit_empty = true, .list_type = ListType::kAtomic, .go_type = "int64"},
     {.name = "string", .type = kString, .number = 4, .optional = true, .omit_empty = true},
     {.name = "strings", .type = kString, .shape = kList, .number = 8, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "version", .type = kString, .number = 5, .optional = true, .omit_empty = true},
@@ -154,8 +154,8 @@ static constexpr Field kResourceV1DeviceClassSpecFields[] = {
 constinit const Message kResourceV1DeviceClassSpec{"io.k8s.api.resource.v1.DeviceClassSpec", kResourceV1DeviceClassSpecFields};
 
 static constexpr Field kResourceV1DeviceConstraintFields[] = {
-    {.name = "distinctAttribute", .type = kString, .number = 3, .optional = true, .omit_empty = true},
-    {.name = "matchAttribute", .type = kString, .number = 2, .optional = true, .omit_empty = true},
+    {.name = "distinctAttribute", .type = kString, .number = 3, .optional = true, .omit_empty = true, .go_type = "v1.FullyQualifiedName"},
+    {.name = "matchAttribute", .type = kString, .number = 2, .optional = true, .omit_empty = true, .go_type = "v1.FullyQualifiedName"},
     {.name = "requests", .type = kString, .shape = kList, .number = 1, .omit_empty = true, .list_type = ListType::kAtomic},
 };
 constinit const Message kResourceV1DeviceConstraint{"io.k8s.api.resource.v1.DeviceConstraint", kResourceV1DeviceConstraintFields};
@@ -182,7 +182,7 @@ static constexpr Field kResourceV1DeviceRequestAllocationResultFields[] = {
     {.name = "driver", .type = kString, .number = 2},
     {.name = "pool", .type = kString, .number = 3},
     {.name = "request", .type = kString, .number = 1},
-    {.name = "shareID", .type = kString, .number = 9, .optional = true, .omit_empty = true},
+    {.name = "shareID", .type = kString, .number = 9, .optional = true, .omit_empty = true, .go_type = "types.UID"},
     {.name = "tolerations", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kResourceV1DeviceToleration},
 };
 constinit const Message kResourceV1DeviceRequestAllocationResult{"io.k8s.api.resource.v1.DeviceRequestAllocationResult", kResourceV1DeviceRequestAllocationResultFields};
@@ -193,9 +193,9 @@ static constexpr Field kResourceV1DeviceSelectorFields[] = {
 constinit const Message kResourceV1DeviceSelector{"io.k8s.api.resource.v1.DeviceSelector", kResourceV1DeviceSelectorFields};
 
 static constexpr Field kResourceV1DeviceSubRequestFields[] = {
-    {.name = "allocationMode", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "allocationMode", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.DeviceAllocationMode"},
     {.name = "capacity", .type = kMessage, .number = 7, .optional = true, .omit_empty = true, .message = &kResourceV1CapacityRequirements},
-    {.name = "count", .type = kInteger, .number = 5, .omit_empty = true},
+    {.name = "count", .type = kInteger, .number = 5, .omit_empty = true, .go_type = "int64"},
     {.name = "deviceClassName", .type = kString, .number = 2},
     {.name = "name", .type = kString, .number = 1},
     {.name = "selectors", .type = kMessage, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kResourceV1DeviceSelector},
@@ -204,7 +204,7 @@ static constexpr Field kResourceV1DeviceSubRequestFields[] = {
 constinit const Message kResourceV1DeviceSubRequest{"io.k8s.api.resource.v1.DeviceSubRequest", kResourceV1DeviceSubRequestFields};
 
 static constexpr Field kResourceV1DeviceTaintFields[] = {
-    {.name = "effect", .type = kString, .number = 3},
+    {.name = "effect", .type = kString, .number = 3, .go_type = "v1.DeviceTaintEffect"},
     {.name = "key", .type = kString, .number = 1},
     {.name = "timeAdded", .type = kTime, .number = 4, .optional = true, .omit_empty = true},
     {.name = "value", .type = kString, .number = 2, .omit_empty = true},
@@ -212,19 +212,19 @@ static constexpr Field kResourceV1DeviceTaintFields[] = {
 constinit const Message kResourceV1DeviceTaint{"io.k8s.api.resource.v1.DeviceTaint", kResourceV1DeviceTaintFields};
 
 static constexpr Field kResourceV1DeviceTolerationFields[] = {
-    {.name = "effect", .type = kString, .number = 4, .omit_empty = true},
+    {.name = "effect", .type = kString, .number = 4, .omit_empty = true, .go_type = "v1.DeviceTaintEffect"},
     {.name = "key", .type = kString, .number = 1, .omit_empty = true},
-    {.name = "operator", .type = kString, .number = 2, .omit_empty = true},
-    {.name = "tolerationSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "operator", .type = kString, .number = 2, .omit_empty = true, .go_type = "v1.DeviceTolerationOperator"},
+    {.name = "tolerationSeconds", .type = kInteger, .number = 5, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "value", .type = kString, .number = 3, .omit_empty = true},
 };
 constinit const Message kResourceV1DeviceToleration{"io.k8s.api.resource.v1.DeviceToleration", kResourceV1DeviceTolerationFields};
 
 static constexpr Field kResourceV1ExactDeviceRequestFields[] = {
     {.name = "adminAccess", .type = kBool, .number = 5, .optional = true, .omit_empty = true},
-    {.name = "allocationMode", .type = kString, .number = 3, .omit_empty = true},
+    {.name = "allocationMode", .type = kString, .number = 3, .omit_empty = true, .go_type = "v1.DeviceAllocationMode"},
     {.name = "capacity", .type = kMessage, .number = 7, .optional = true, .omit_empty = true, .message = &kResourceV1CapacityRequirements},
-    {.name = "count", .type = kInteger, .number = 4, .omit_empty = true},
+    {.name = "count", .type = kInteger, .number = 4, .omit_empty = true, .go_type = "int64"},
     {.name = "deviceClassName", .type = kString, .number = 1},
     {.name = "selectors", .type = kMessage, .shape = kList, .number = 2, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kResourceV1DeviceSelector},
     {.name = "tolerations", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kResourceV1DeviceToleration},
@@ -240,7 +240,7 @@ constinit const Message kResourceV1NetworkDeviceData{"io.k8s.api.resource.v1.Net
 
 static constexpr Field kResourceV1NodeAllocatableResourceMappingFields[] = {
     {.name = "allocationMultiplier", .type = kQuantity, .number = 2, .optional = true, .omit_empty = true},
-    {.name = "capacityKey", .type = kString, .number = 1, .optional = true, .omit_empty = true},
+    {.name = "capacityKey", .type = kString, .number = 1, .optional = true, .omit_empty = true, .go_type = "v1.QualifiedName"},
 };
 constinit const Message kResourceV1NodeAllocatableResourceMapping{"io.k8s.api.resource.v1.NodeAllocatableResourceMapping", kResourceV1NodeAllocatableResourceMappingFields};
 
@@ -263,7 +263,7 @@ static constexpr Field kResourceV1ResourceClaimConsumerReferenceFields[] = {
     {.name = "apiGroup", .type = kString, .number = 1, .omit_empty = true},
     {.name = "name", .type = kString, .number = 4},
     {.name = "resource", .type = kString, .number = 3},
-    {.name = "uid", .type = kString, .number = 5},
+    {.name = "uid", .type = kString, .number = 5, .go_type = "types.UID"},
 };
 constinit const Message kResourceV1ResourceClaimConsumerReference{"io.k8s.api.resource.v1.ResourceClaimConsumerReference", kResourceV1ResourceClaimConsumerReferenceFields};
 
@@ -310,9 +310,9 @@ static constexpr Field kResourceV1ResourceClaimTemplateSpecFields[] = {
 constinit const Message kResourceV1ResourceClaimTemplateSpec{"io.k8s.api.resource.v1.ResourceClaimTemplateSpec", kResourceV1ResourceClaimTemplateSpecFields};
 
 static constexpr Field kResourceV1ResourcePoolFields[] = {
-    {.name = "generation", .type = kInteger, .number = 2},
+    {.name = "generation", .type = kInteger, .number = 2, .go_type = "int64"},
     {.name = "name", .type = kString, .number = 1},
-    {.name = "resourceSliceCount", .type = kInteger, .number = 3},
+    {.name = "resourceSliceCount", .type = kInteger, .number = 3, .go_type = "int64"},
 };
 constinit const Message kResourceV1ResourcePool{"io.k8s.api.resource.v1.ResourcePool", kResourceV1ResourcePoolFields};
 

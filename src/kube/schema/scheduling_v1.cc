@@ -17,7 +17,7 @@ static constexpr Field kSchedulingV1PriorityClassFields[] = {
     {.name = "globalDefault", .type = kBool, .number = 3, .omit_empty = true},
     {.name = "kind", .type = kString, .omit_empty = true},
     {.name = "metadata", .type = kMessage, .number = 1, .message = &kMetaV1ObjectMeta},
-    {.name = "preemptionPolicy", .type = kString, .number = 5, .optional = true, .omit_empty = true},
+    {.name = "preemptionPolicy", .type = kString, .number = 5, .optional = true, .omit_empty = true, .go_type = "v1.PreemptionPolicy"},
     {.name = "value", .type = kInteger, .number = 2},
 };
 constinit const Message kSchedulingV1PriorityClass{"io.k8s.api.scheduling.v1.PriorityClass", kSchedulingV1PriorityClassFields};

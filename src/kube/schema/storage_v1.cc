@@ -29,8 +29,8 @@ constinit const Message kStorageV1CSIDriverList{"io.k8s.api.storage.v1.CSIDriver
 
 static constexpr Field kStorageV1CSIDriverSpecFields[] = {
     {.name = "attachRequired", .type = kBool, .number = 1, .optional = true, .omit_empty = true},
-    {.name = "fsGroupPolicy", .type = kString, .number = 5, .optional = true, .omit_empty = true},
-    {.name = "nodeAllocatableUpdatePeriodSeconds", .type = kInteger, .number = 9, .optional = true, .omit_empty = true},
+    {.name = "fsGroupPolicy", .type = kString, .number = 5, .optional = true, .omit_empty = true, .go_type = "v1.FSGroupPolicy"},
+    {.name = "nodeAllocatableUpdatePeriodSeconds", .type = kInteger, .number = 9, .optional = true, .omit_empty = true, .go_type = "int64"},
     {.name = "podInfoOnMount", .type = kBool, .number = 2, .optional = true, .omit_empty = true},
     {.name = "preventPodSchedulingIfMissing", .type = kBool, .number = 11, .optional = true, .omit_empty = true},
     {.name = "requiresRepublish", .type = kBool, .number = 7, .optional = true, .omit_empty = true},
@@ -38,7 +38,7 @@ static constexpr Field kStorageV1CSIDriverSpecFields[] = {
     {.name = "serviceAccountTokenInSecrets", .type = kBool, .number = 10, .optional = true, .omit_empty = true},
     {.name = "storageCapacity", .type = kBool, .number = 4, .optional = true, .omit_empty = true},
     {.name = "tokenRequests", .type = kMessage, .shape = kList, .number = 6, .omit_empty = true, .list_type = ListType::kAtomic, .message = &kStorageV1TokenRequest},
-    {.name = "volumeLifecycleModes", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kSet},
+    {.name = "volumeLifecycleModes", .type = kString, .shape = kList, .number = 3, .omit_empty = true, .list_type = ListType::kSet, .go_type = "v1.VolumeLifecycleMode"},
 };
 constinit const Message kStorageV1CSIDriverSpec{"io.k8s.api.storage.v1.CSIDriverSpec", kStorageV1CSIDriverSpecFields};
 
@@ -99,8 +99,8 @@ static constexpr Field kStorageV1StorageClassFields[] = {
     {.name = "mountOptions", .type = kString, .shape = kList, .number = 5, .omit_empty = true, .list_type = ListType::kAtomic},
     {.name = "parameters", .type = kString, .shape = kMap, .number = 3, .omit_empty = true},
     {.name = "provisioner", .type = kString, .number = 2},
-    {.name = "reclaimPolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true},
-    {.name = "volumeBindingMode", .type = kString, .number = 7, .optional = true, .omit_empty = true},
+    {.name = "reclaimPolicy", .type = kString, .number = 4, .optional = true, .omit_empty = true, .go_type = "v1.PersistentVolumeReclaimPolicy"},
+    {.name = "volumeBindingMode", .type = kString, .number = 7, .optional = true, .omit_empty = true, .go_type = "v1.VolumeBindingMode"},
 };
 constinit const Message kStorageV1StorageClass{"io.k8s.api.storage.v1.StorageClass", kStorageV1StorageClassFields};
 
@@ -114,7 +114,7 @@ constinit const Message kStorageV1StorageClassList{"io.k8s.api.storage.v1.Storag
 
 static constexpr Field kStorageV1TokenRequestFields[] = {
     {.name = "audience", .type = kString, .number = 1},
-    {.name = "expirationSeconds", .type = kInteger, .number = 2, .optional = true, .omit_empty = true},
+    {.name = "expirationSeconds", .type = kInteger, .number = 2, .optional = true, .omit_empty = true, .go_type = "int64"},
 };
 constinit const Message kStorageV1TokenRequest{"io.k8s.api.storage.v1.TokenRequest", kStorageV1TokenRequestFields};
 
