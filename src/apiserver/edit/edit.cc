@@ -25,7 +25,8 @@ std::string printed(const json::Dict& dict) {
 }
 
 // Equal bytes, or the same values in another spelling or order; `but` is not looked at.
-bool same(const json::Dict& now, json::Slice before, std::string_view but, json::Arena& arena) {
+bool unchanged(const json::Dict& now, json::Slice before, std::string_view but,
+               json::Arena& arena) {
   const json::Dict old = parsed(before, arena);
   std::size_t counted = 0;
   for (const auto& member : now) {
@@ -63,6 +64,24 @@ json::Value& Edit::status() {
     status_ = from_.status() ? json::parse_good(from_.status().raw(), arena_)
                              : json::Value(nullptr, arena_.storage());
   return *status_;
+}
+
+namespace {
+
+Peek once(std::optional<json::Value>& kept, json::Slice bytes, json::Arena& arena) {
+  if (!bytes) return {};
+  if (!kept) kept = json::parse_good(bytes.raw(), arena);
+  return *kept;
+}
+
+}  // namespace
+
+Peek Edit::was_metadata() {
+  return from_.valid() ? once(was_metadata_, from_.metadata(), arena_) : Peek();
+}
+Peek Edit::was_body() { return from_.valid() ? once(was_body_, from_.body(), arena_) : Peek(); }
+Peek Edit::was_status() {
+  return from_.valid() ? once(was_status_, from_.status(), arena_) : Peek();
 }
 
 void Edit::replace(json::Value document) { take(std::move(document)); }
@@ -118,8 +137,8 @@ std::string Edit::text() {
 
 bool Edit::changed() const {
   if (!from_.valid()) return true;
-  if (metadata_ && !same(*metadata_, from_.metadata(), "resourceVersion", arena_)) return true;
-  if (body_ && !same(*body_, from_.body(), {}, arena_)) return true;
+  if (metadata_ && !unchanged(*metadata_, from_.metadata(), "resourceVersion", arena_)) return true;
+  if (body_ && !unchanged(*body_, from_.body(), {}, arena_)) return true;
   if (!status_) return false;
   if (status_->is_null() || !from_.status()) return !status_->is_null() || from_.status();
   return json::print(*status_) != from_.status().raw() &&

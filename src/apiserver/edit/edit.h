@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "apiserver/edit/peek.h"
 #include "base/result.h"
 #include "json/value.h"
 #include "kube/object.h"
@@ -27,6 +28,11 @@ class Edit {
   json::Dict& metadata();
   json::Dict& body();     // every top-level member but kind, apiVersion, metadata and status
   json::Value& status();  // null: there is none
+
+  // The version before, to compare with; absent for something new.
+  Peek was_metadata();
+  Peek was_body();
+  Peek was_status();
 
   // A whole document in place of what there is (PUT, or the outcome of a patch).
   void replace(json::Value document);
@@ -50,6 +56,7 @@ class Edit {
   json::Arena& arena_;
   std::optional<json::Dict> metadata_, body_;  // once touched
   std::optional<json::Value> status_;
+  std::optional<json::Value> was_metadata_, was_body_, was_status_;  // once asked for
 };
 
 }  // namespace berth::apiserver
