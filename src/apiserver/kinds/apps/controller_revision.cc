@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/kinds/cells.h"
+
+namespace berth::apiserver {
+
+namespace {
+
+std::string controller(const kube::Object& object) {
+  const std::optional<kube::OwnerRef> owner = object.controller();
+  if (!owner) return "<none>";
+  std::string kind = owner->kind;
+  if (const std::size_t slash = owner->api_version.find('/'); slash != std::string::npos)
+    kind += "." + owner->api_version.substr(0, slash);
+  for (char& c : kind)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return kind + "/" + owner->name;
+}
+
+}  // namespace
+
+KindRow controller_revision() {
+  return Kind("apps/v1", "ControllerRevision", "controllerrevisions")
+      .name_column()
+      .column("Controller", shown(&controller))
+      .column("Revision", integer("revision"))
+      .age_column();
+}
+
+}  // namespace berth::apiserver
