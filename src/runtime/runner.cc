@@ -9,6 +9,11 @@
 #include "runtime/hold.h"
 
 namespace berth::runtime {
+namespace {
+// A controller that asks for a time that has passed is wrong. It is looked at ten times a second,
+// where it would otherwise take a core, and in a virtual world all of time.
+constexpr Duration kSoonest = 100ms;
+}  // namespace
 
 Runner::Runner(Scope& parent, const Controller& controller, Caches& caches,
                client::Transport& transport, Metrics& metrics, Logger log, Random random,
@@ -84,7 +89,8 @@ void Runner::run(const Key& key) {
   for (const Action& action : plan.actions())
     BERTH_CHECK(spec_.allows(action),
                 fmt::format("{} does not declare: {}", spec_.name(), text_of(action)));
-  const std::optional<WallTime> again = plan.again();
+  std::optional<WallTime> again = plan.again();
+  if (again && *again <= now) again = now + kSoonest;
   ++in_flight_;
   if (plan.empty()) return ended(key, again, {});
   perform({scope_, api_, events_, caches_, options_.ask}, std::move(plan),
