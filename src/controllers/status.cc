@@ -106,7 +106,11 @@ std::string Conditions::json() const {
     text("lastTransitionTime", one.last_transition);
     if (one.observed_generation) w.member("observedGeneration").integer(*one.observed_generation);
     text("reason", one.reason);
-    text("message", one.message);
+    // metav1.Condition, which alone has a generation, always has a message.
+    if (one.observed_generation)
+      w.member("message").string(one.message);
+    else
+      text("message", one.message);
     w.end();
   }
   w.end();

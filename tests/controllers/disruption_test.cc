@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "controllers/registry.h"
+#include "kube/disruption_budget_view.h"
+#include "kube/time.h"
+#include "sweep.h"
+
+namespace berth::controllers::stories {
+namespace {
+
+using kube::kPod;
+using kube::kPodDisruptionBudget;
+using testing::Contains;
+using testing::StartsWith;
+
+const Key kBudget{"default", "web"};
+
+Controllers disruption() {
+  return [] {
+    return *make_controllers(
+        {"replicaset-controller", "deployment-controller", "disruption-controller"});
+  };
+}
+void budget(Lab& lab, const std::string& rule) {
+  ASSERT_TRUE(lab.create(fmt::format(
+      R"({{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"web","namespace":"default"}},)"
+      R"("spec":{{"selector":{{"matchLabels":{{"app":"web"}}}},{}}}}})",
+      rule)));
+}
+void deploy(Lab& lab, int replicas) {
+  ASSERT_TRUE(lab.create(fmt::format(
+      R"({{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"web","namespace":"default"}},)"
+      R"("spec":{{"replicas":{},"selector":{{"matchLabels":{{"app":"web"}}}},"template":{{"metadata":{{"labels":{{"app":"web"}}}},"spec":{{"containers":[{{"name":"main"}}]}}}}}}}})",
+      replicas)));
+}
+// "allowed of healthy, desired of expected"
+std::string status(Lab& lab) {
+  const kube::DisruptionBudgetView view(lab.get(kPodDisruptionBudget, kBudget));
+  return fmt::format("{} of {}, {} of {}", view.disruptions_allowed(), view.current_healthy(),
+                     view.desired_healthy(), view.expected_pods());
+}
+std::string condition(Lab& lab) {
+  const json::Slice one = lab.get(kPodDisruptionBudget, kBudget).status()["conditions"][0];
+  return fmt::format("{} {} {}", one["type"].text(), one["status"].text(), one["reason"].text());
+}
+
+TEST(DisruptionStory, CountsByRule) {
+  struct Row {
+    const char* rule;
+    const char* status;
+  };
+  const Row rows[] = {{R"("minAvailable":4)", "1 of 5, 4 of 5"},
+                      {R"("minAvailable":"50%")", "2 of 5, 3 of 5"},
+                      {R"("maxUnavailable":1)", "1 of 5, 4 of 5"},
+                      {R"("maxUnavailable":"30%")", "2 of 5, 3 of 5"},
+                      {R"("minAvailable":9)", "0 of 5, 9 of 5"},
+                      {R"("maxUnavailable":0)", "0 of 5, 5 of 5"},
+                      {R"("maxUnavailable":"100%")", "5 of 5, 0 of 5"}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.rule);
+    Lab lab({.controllers = disruption()});
+    budget(lab, row.rule);
+    deploy(lab, 5);
+    lab.run(10s);
+    EXPECT_EQ(status(lab), row.status);
+    EXPECT_EQ(condition(lab), row.status[0] == '0' ? "DisruptionAllowed False InsufficientPods"
+                                                   : "DisruptionAllowed True SufficientPods");
+    EXPECT_TRUE(lab.home().idle());
+  }
+}
+
+TEST(DisruptionStory, FollowsPodsAsTheyComeAndGo) {
+  Lab lab({.controllers = disruption()});
+  budget(lab, R"("maxUnavailable":1)");
+  lab.run(5s);
+  EXPECT_EQ(status(lab), "0 of 0, 0 of 0") << "no pods, nothing to disrupt";
+  EXPECT_THAT(lab.events(), Contains("NoPods: No matching pods found"));
+  lab.life = [](const Object&) { return PodLife{.start = 5s}; };
+  deploy(lab, 3);
+  lab.run(2s);
+  EXPECT_EQ(status(lab), "0 of 0, 2 of 3");
+  lab.run(10s);
+  EXPECT_EQ(status(lab), "1 of 3, 2 of 3");
+  lab.erase(kPod, {"default", lab.names(kPod)[0]});
+  lab.run(500ms);
+  EXPECT_EQ(status(lab), "0 of 2, 2 of 3");
+  lab.run(20s);
+  EXPECT_EQ(status(lab), "1 of 3, 2 of 3");
+}
+
+TEST(DisruptionStory, AnEvictionThatWasLetThroughCountsUntilThePodGoesOrTwoMinutesPass) {
+  Lab lab({.controllers = disruption()});
+  budget(lab, R"("maxUnavailable":1)");
+  deploy(lab, 3);
+  lab.run(10s);
+  const std::string pod = lab.names(kPod)[0];
+  ASSERT_TRUE(lab.patch(
+      kPodDisruptionBudget, kBudget,
+      fmt::format(R"({{"status":{{"disruptionsAllowed":0,"disruptedPods":{{"{}":"{}"}}}}}})", pod,
+                  kube::time_text(lab.world.clock().wall())),
+      "status"));
+  lab.run(1min);
+  EXPECT_EQ(status(lab), "0 of 2, 2 of 3");
+  lab.run(2min);
+  EXPECT_EQ(status(lab), "1 of 3, 2 of 3");
+  EXPECT_THAT(
+      lab.events(),
+      Contains("NotDeleted: Pod was expected by PDB default/web to be deleted but it wasn't"));
+  EXPECT_TRUE(lab.home().idle());
+}
+
+TEST(DisruptionStory, WhatCannotBeCountedIsNotDisrupted) {
+  Lab lab({.controllers = disruption()});
+  budget(lab, R"("maxUnavailable":1)");
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default","labels":{"app":"web"},"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"x","controller":true}]},"spec":{"containers":[{"name":"main"}]}})"));
+  lab.run(10s);
+  EXPECT_EQ(condition(lab), "DisruptionAllowed False SyncFailed");
+  EXPECT_THAT(lab.events(), Contains(StartsWith("CalculateExpectedPodCountFailed: ")));
+  ASSERT_TRUE(lab.patch(kPodDisruptionBudget, kBudget,
+                        R"({"spec":{"maxUnavailable":null,"minAvailable":0}})"));
+  lab.run(10s);
+  EXPECT_EQ(status(lab), "1 of 1, 0 of 1");
+}
+
+void drain(Lab& lab) {
+  budget(lab, R"("minAvailable":1)");
+  deploy(lab, 2);
+  lab.run(30s);
+  lab.erase(kPod, {"default", lab.names(kPod)[0]});
+  lab.run(30s);
+}
+TEST(DisruptionCrashSweep, EndsTheSameWhereverItIsKilled) { crash_sweep({disruption(), drain}); }
+TEST(DisruptionFaultSweep, EndsTheSameWhateverTheWireDoes) { fault_sweep({disruption(), drain}); }
+
+}  // namespace
+}  // namespace berth::controllers::stories
