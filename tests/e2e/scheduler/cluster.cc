@@ -162,8 +162,8 @@ clientConnection:
   std::vector<std::string> args;
   if (subject == Subject::kBerth) args.push_back("scheduler");
   if (subject == Subject::kBerth && options.verify)
-    args.insert(args.end(), {"--verify-decisions", "1", "--mismatch-dir",
-                             plane_->folder().path().string()});
+    args.insert(args.end(),
+                {"--verify-decisions", "1", "--mismatch-dir", plane_->folder().path().string()});
   args.insert(args.end(), {"--config", config.string()});
   // Nobody asks it anything, and two may run on one machine.
   if (subject == Subject::kStock || help_of_berth().find("--secure-port") != std::string::npos)
