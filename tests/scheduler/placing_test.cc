@@ -132,6 +132,29 @@ TEST(Placing, APodThatSomebodyElseBindsWhileItWaitsLeavesTheQueue) {
   EXPECT_EQ(lab.scheduler().cluster().pod_count(), 1u);
 }
 
+TEST(Placing, WhoHasToPreemptAgainKeepsItsNomination) {
+  Lab lab;
+  lab.node("n1", "1");
+  lab.run();
+  lab.pod("low");
+  lab.run();
+  lab.replica.wire.delay = [](const kube::ApiRequest& request) {
+    return request.verb == kube::Verb::kDelete ? 2s : 0s;
+  };
+  lab.pod("high", "1", R"(,"priority":100)");
+  lab.run();
+  lab.pod("foreign", "1", R"(,"nodeName":"n1")");  // somebody takes what is being made free
+  lab.run(2s);
+  EXPECT_EQ(lab.node_of("low"), "(gone)");
+  ASSERT_EQ(lab.metric("scheduler_preemption_victims_count"), 2);
+  EXPECT_EQ(lab.scheduler().nominated().on("n1").size(), 1u);
+  for (const std::string& patch : lab.server.patches)
+    EXPECT_THAT(patch, Not(HasSubstr(R"("nominatedNodeName":null)")));
+  lab.run(10s);
+  EXPECT_EQ(lab.node_of("foreign"), "(gone)");
+  EXPECT_EQ(lab.node_of("high"), "n1");
+}
+
 TEST(Placing, PreemptionNominatesEvictsAndThenBinds) {
   Lab lab;
   lab.node("n1", "1");

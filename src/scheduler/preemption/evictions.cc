@@ -25,10 +25,12 @@ Evictions::RunPtr Evictions::run_of(const PodPtr& preemptor, const PreemptionCan
   return run;
 }
 
-// Pods of lower priority that were promised this node may not fit any more.
+// Pods of lower priority that were promised this node may not fit any more. One that is in flight,
+// as the preemptor is, shows neither its priority nor its status, and keeps its promise.
 void Evictions::clear_lesser_nominations(const Run& run) {
   for (const PodPtr& other : services_.nominated().on(run.node))
-    if (other->priority() < run.preemptor->priority()) services_.clear_nomination(*other);
+    if (other->priority() < run.preemptor->priority() && !other->nominated_node_name.empty())
+      services_.clear_nomination(*other);
 }
 
 void Evictions::start(const PodPtr& preemptor, const PreemptionCandidate& candidate) {
