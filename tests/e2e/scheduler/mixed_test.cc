@@ -162,7 +162,7 @@ bool provision(Cluster& cluster, std::vector<std::string>& waiting) {
 
 TEST(Mixed, EveryPodEndsWhereEveryHardConstraintHolds) {
   const int nodes = scaled(60, 500), groups = scaled(24, 96),
-            each = scaled(25, 52);  // 600 and 4,992 pods
+            each = scaled(25, 53);  // 600 and 5,088 pods
   BERTH_CLUSTER(cluster);
   Session& admin = cluster.admin();
   std::vector<NewObject> objects;
