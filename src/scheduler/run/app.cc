@@ -61,7 +61,8 @@ void App::start() {
               },
           .on_new_leader =
               [this](const std::string& holder) {
-                log_.info("leader", {{"holder", holder}});
+                log_.info(holder == options_.identity ? "leading" : "waiting; another one leads",
+                          {{"holder", holder}});
               }});
   const auto campaign = [this] { election_->start(); };
   if (options_.config.delay_cache_until_active)
