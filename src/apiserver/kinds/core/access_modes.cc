@@ -21,4 +21,20 @@ std::string access_modes_text(json::Slice modes) {
   return out;
 }
 
+void check_access_modes(Peek modes, const Path& at, Findings& findings) {
+  bool alone = false, shared = false;
+  for (const json::Value& each : modes.elements()) {
+    const std::string_view mode = Peek(each).text();
+    const bool known =
+        one_of(mode, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
+    if (!known)
+      findings.not_supported(
+          at, mode, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
+    alone |= mode == "ReadWriteOncePod";
+    shared |= known && mode != "ReadWriteOncePod";
+  }
+  if (alone && shared)
+    findings.forbidden(at, "may not use ReadWriteOncePod with other access modes");
+}
+
 }  // namespace berth::apiserver

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apiserver/kinds/core/access_modes.h"
 #include "apiserver/kinds/core/pod_check.h"
 #include "apiserver/kinds/core/resources_check.h"
 #include "apiserver/kinds/rules.h"
@@ -27,20 +28,7 @@ void check_claim_spec(Peek spec, const Path& at, Findings& findings) {
   if (modes.size() == 0)
     findings.required(at / "accessModes", "at least 1 access mode is required");
   check_label_selector(spec["selector"], at / "selector", findings);
-  bool alone = false, shared = false;
-  for (const json::Value& each : modes.elements()) {
-    const std::string_view mode = Peek(each).text();
-    const bool known =
-        one_of(mode, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
-    if (!known)
-      findings.not_supported(
-          at / "accessModes", mode,
-          {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
-    alone |= mode == "ReadWriteOncePod";
-    shared |= known && mode != "ReadWriteOncePod";
-  }
-  if (alone && shared)
-    findings.forbidden(at / "accessModes", "may not use ReadWriteOncePod with other access modes");
+  check_access_modes(modes, at / "accessModes", findings);
   const Peek storage = spec["resources"]["requests"]["storage"];
   const Path storage_at = (at / "resources").key("storage");
   if (!storage)

@@ -98,20 +98,7 @@ void check_volume(Edit& edit, Findings& findings) {
   const Path at("spec");
   const Peek access = spec["accessModes"], amounts = spec["capacity"];
   if (access.size() == 0) findings.required(at / "accessModes");
-  bool alone = false, shared = false;
-  for (const json::Value& each : access.elements()) {
-    const std::string_view mode = Peek(each).text();
-    const bool known =
-        one_of(mode, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
-    if (!known)
-      findings.not_supported(
-          at / "accessModes", mode,
-          {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
-    alone |= mode == "ReadWriteOncePod";
-    shared |= known && mode != "ReadWriteOncePod";
-  }
-  if (alone && shared)
-    findings.forbidden(at / "accessModes", "may not use ReadWriteOncePod with other access modes");
+  check_access_modes(access, at / "accessModes", findings);
   if (amounts.size() == 0) findings.required(at / "capacity");
   if (!amounts["storage"] || amounts.size() > 1)
     findings.not_supported(at / "capacity", amounts ? as_shown(amounts) : Shown::raw("null"),
