@@ -3,6 +3,7 @@
 // table maps them to HTTP.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,13 +57,20 @@ struct Cause {
   friend bool operator==(const Cause&, const Cause&) = default;
 };
 
+// What an error speaks of, where a server has to say it; empty members are left out.
+struct About {
+  std::string name = {}, group = {}, kind = {}, uid = {};
+  std::string continue_token = {};  // how to go on with a list that expired
+};
+
 struct Error {
   Reason reason = Reason::kUnknown;
   std::string message;
   std::optional<Duration> retry_after = {};
   Outcome outcome = Outcome::kRefused;
   std::vector<Cause> causes = {};
-  int code = 0;  // the HTTP code when one was received
+  int code = 0;                             // the HTTP code when one was received
+  std::shared_ptr<const About> about = {};  // a server's own errors; else from the request
 };
 
 template <class T>

@@ -110,7 +110,8 @@ std::string query_of(const kube::ApiRequest& request) {
       query.add("watch", "true");
       add_selection(query, options);
       if (options.bookmarks) query.add("allowWatchBookmarks", "true");
-      if (options.send_initial_events) query.add("sendInitialEvents", "true");
+      if (options.send_initial_events)
+        query.add("sendInitialEvents", *options.send_initial_events ? "true" : "false");
       break;
     case Verb::kList:
     case Verb::kDeleteCollection:

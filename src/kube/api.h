@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,7 @@ struct Options {
   std::int64_t limit = 0;
   std::string continue_token = {};
   bool bookmarks = false;
-  bool send_initial_events = false;
+  std::optional<bool> send_initial_events = {};
   std::optional<std::int64_t> timeout_seconds = {};
   bool dry_run = false;
   bool force = false;  // server-side apply
@@ -66,8 +67,9 @@ struct Body {
 };
 
 struct User {
-  std::string name, uid;
-  std::vector<std::string> groups;
+  std::string name = {}, uid = {};
+  std::vector<std::string> groups = {};
+  std::map<std::string, std::vector<std::string>> extra = {};
 };
 
 struct ApiRequest {
@@ -77,7 +79,8 @@ struct ApiRequest {
   Options options = {};
   Body body = {};
   User user = {};  // set by the door that took the request, never by its sender
-  std::string raw_method = {}, raw_path = {};  // kRaw: "GET" and "/readyz"
+  std::string raw_method = {}, raw_path = {};  // kRaw: "GET" and "/readyz?verbose"
+  std::string accept = {};                     // kRaw: the media types that the caller takes
 };
 
 struct WatchEvent {
@@ -104,7 +107,8 @@ class WatchStream {
 struct ApiReply {
   int code = 200;
   std::variant<std::monostate, Object, ObjectList, std::string, std::unique_ptr<WatchStream>>
-      body;  // string: text, or a Status with status Success
+      body;                                       // string: text, or a Status with status Success
+  std::string content_type = "application/json";  // of a text
   std::vector<std::string> warnings;
 };
 

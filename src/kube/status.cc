@@ -64,7 +64,8 @@ Error error_from_status(int http_code, std::string_view body,
   return error;
 }
 
-std::string status_json(const Error& error, const StatusDetails& about) {
+std::string status_json(const Error& error, const About& request) {
+  const About& about = error.about ? *error.about : request;
   json::Writer w;
   w.object().member("kind").string("Status").member("apiVersion").string("v1");
   w.member("metadata").object();

@@ -18,11 +18,7 @@ Error error_from_status(int http_code, std::string_view body,
 // The same for a Status that stands in a watch event.
 Error error_from_status(json::Slice status);
 
-// What the object was that a Status speaks of; empty members are left out.
-struct StatusDetails {
-  std::string name = {}, group = {}, kind = {}, uid = {};
-  std::string continue_token = {};  // how to go on with a list that expired; in metadata
-};
-std::string status_json(const Error&, const StatusDetails& = {});
+// What the error itself is about goes before `about`.
+std::string status_json(const Error&, const About& about = {});
 
 }  // namespace berth::kube

@@ -172,13 +172,13 @@ Result<ApiReply> FakeServer::list(const ApiRequest& request) {
 Result<ApiReply> FakeServer::watch(const ApiRequest& request) {
   ++watches;
   const kube::Options& options = request.options;
-  if (options.send_initial_events && !watch_list_)
+  if (options.send_initial_events.value_or(false) && !watch_list_)
     return refuse(Reason::kInvalid, "sendInitialEvents is forbidden for watch");
   auto watcher = std::make_shared<Watcher>();
   watcher->kind = request.kind;
   watcher->ns = request.ns;
   watcher->bookmarks = options.bookmarks;
-  if (options.send_initial_events) {
+  if (options.send_initial_events.value_or(false)) {
     for (const auto& [key, object] : objects_[request.kind])
       if (request.ns.empty() || request.ns == key.ns) {
         WatchEvent event;

@@ -6,12 +6,16 @@
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "json/schema.h"
+#include "json/value.h"
 #include "json/writer.h"
 #include "kube/names.h"
 #include "kube/object.h"
@@ -47,6 +51,15 @@ struct FieldLabel {
 
 using NameRule = kube::Complaints (*)(std::string_view);
 
+// A kind whose objects are made when somebody asks, and never stored: usage, for example.
+class Computed {
+ public:
+  virtual ~Computed() = default;
+  // On the API server's loop. "": all namespaces. In key order.
+  virtual std::vector<kube::Object> list(std::string_view ns) = 0;
+  virtual std::optional<kube::Object> get(std::string_view ns, std::string_view name) = 0;
+};
+
 struct KindRow {
   kube::KindId id{};
   kube::Kind kind;
@@ -59,6 +72,17 @@ struct KindRow {
   std::vector<FieldLabel> field_labels = {};
   // True: an unknown field label is told with the kind's name in it, as some kinds do.
   NameRule name_rule = nullptr;
+
+  // Brings a document into the kind's form and gives the unknown fields, where the schema alone
+  // does not tell how: custom kinds. The error is only the reason.
+  std::function<Result<std::vector<std::string>>(json::Value&)> decode = {};
+  bool custom = false;  // of a CRD: no strategic merge, items of lists say their kind
+  // Another kind over the same objects (Events of two groups, versions of a CRD). The objects are
+  // stored as that kind, and these two turn one into the other; null: only the kind's name differs.
+  std::optional<kube::KindId> stored_as = {};
+  std::function<Result<kube::Object>(const kube::Object& stored)> from_stored = {};
+  std::function<void(json::Dict& document)> to_stored = {};  // kind and apiVersion aside
+  std::shared_ptr<Computed> computed = {};                   // then nothing is stored
 
   bool stored = true;              // false: a request whose answer is not kept (reviews, bindings)
   bool has_status = false;         // a status of its own that only its subresource writes

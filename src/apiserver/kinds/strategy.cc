@@ -35,6 +35,11 @@ Result<std::vector<std::string>> decode(const KindRow& row, json::Value& documen
   };
   if (!document.is_object())
     return refuse("couldn't get version/kind; json parse error: not an object");
+  if (row.decode) {
+    auto unknown = row.decode(document);
+    if (!unknown) return refuse(unknown.error().message);
+    return unknown;
+  }
   if (row.schema == nullptr) return std::vector<std::string>();
   Result<Conformed> done = conform(document, *row.schema);
   if (!done) return refuse(done.error().message);

@@ -40,10 +40,11 @@ Result<WatchPlan> plan_watch(const kube::Options& options) {
   const Result<kube::Revision> revision = parse_revision(options.resource_version.value_or(""));
   if (!revision) return tl::unexpected(revision.error());
   WatchPlan plan{.at_least = *revision, .bookmarks = options.bookmarks};
-  // k8s 1.36: without a revision, and with 0, a watch begins with what there is.
-  plan.initial_events = options.send_initial_events || *revision == 0;
+  // k8s 1.36: without a revision, and with 0, a watch begins with what there is, unless told not
+  // to.
+  plan.initial_events = options.send_initial_events.value_or(*revision == 0);
   if (!plan.initial_events) plan.after = *revision;
-  plan.initial_bookmark = options.send_initial_events && options.bookmarks;
+  plan.initial_bookmark = options.send_initial_events.value_or(false) && options.bookmarks;
   return plan;
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server-side apply: who manages which field, merging what a manager applies into what there is,
+// and conflicts between managers.
+#pragma once
+
+#include <string>
+
+#include "apiserver/edit/edit.h"
+#include "apiserver/kinds/kind_row.h"
+
+namespace berth::apiserver {
+
+struct ManagerNote {
+  std::string manager;           // fieldManager, or made from the user agent
+  std::string subresource = "";  // "status", "scale"
+  WallTime now{};
+};
+
+// The outcome of applying `patch` (a whole document of the kind, already parsed, not yet decoded by
+// schema) to the edit, which starts from the live object or, for a create, from {} with
+// apiVersion, kind and the request's name. Leaves managedFields right. A conflict is a 409 with one
+// FieldManagerConflict cause a field.
+Result<Ok> apply_patch(const KindRow&, Edit&, json::Value patch, const ManagerNote&, bool force);
+
+// After any other write: what changed belongs to the writer from now on. Cheap where nobody has
+// ever applied to the object.
+void note_update(const KindRow&, Edit&, const ManagerNote&);
+
+}  // namespace berth::apiserver

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API server behind its doors: takes a request whose user is known, checks rights, routes,
+// reads or writes the store, and answers. HTTP is one door to it, the local transport another.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "apiserver/admission/admission.h"
+#include "apiserver/auth/auth.h"
+#include "apiserver/kinds/registry.h"
+#include "apiserver/store/store.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/api.h"
+
+namespace berth::apiserver {
+
+struct ServerParts {
+  Store& store;
+  KindRegistry& kinds;
+  Admission& admission;
+  Authenticator& authenticator;
+  Authorizer& authorizer;
+  Metrics& metrics;
+  Logger log;
+  Random random;
+};
+
+struct ServerOptions {
+  json::Limits json = {};                             // of bodies
+  Duration request_limit = std::chrono::seconds(60);  // of all but watches
+  Duration watch_from = std::chrono::minutes(30);     // without timeoutSeconds: this to twice this
+};
+
+// Loop-confined to its scope's executor, the store's.
+class Server final : public kube::ApiHandler {
+ public:
+  Server(Scope& parent, ServerParts, ServerOptions = {});
+  ~Server() override;
+
+  void handle(kube::ApiRequest, Done<kube::ApiReply>) override;
+  // The same for a request from outside, whose user is not known yet.
+  void handle(Credentials, kube::ApiRequest, Done<kube::ApiReply>);
+
+  // What answers paths that are no resources: "/version", or everything below "/openapi/". The
+  // longest one counts. Only GET reaches it.
+  using Page = std::function<Result<kube::ApiReply>(const kube::ApiRequest&)>;
+  void page(std::string path, Page);
+  // What answers a kind that is not stored (TokenReview), or a subresource of one that is
+  // ("token"). `posted` is decoded, defaulted and checked; `object` is what the subresource belongs
+  // to.
+  struct Question {
+    const kube::ApiRequest& request;
+    json::Value& posted;
+    const kube::Object* object;
+    json::Arena& arena;
+  };
+  using Answer = std::function<Result<kube::ApiReply>(Question&)>;
+  void answer(kube::KindId, std::string subresource, Answer);
+
+  KindRegistry& kinds();
+  Store& store();
+  std::size_t open_requests() const;  // not watches; for whoever waits for quiet
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth::apiserver
