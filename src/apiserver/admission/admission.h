@@ -30,6 +30,9 @@ struct AdmissionCall {
   json::Value* posted = nullptr;
   WallTime now{};
   std::vector<std::string> warnings = {};
+  // Set beside a refusal: what is missing is about to be made (a new namespace's default account).
+  // The server may ask all steps again, from the decoded body on, after 100 ms and up to ten times.
+  bool worth_waiting = false;
 
   bool is(kube::KindId kind, std::string_view subresource = "") const {
     return row.id == kind && request.subresource == subresource;
@@ -56,7 +59,9 @@ class Webhooks {
   virtual void validate(AdmissionCall&, Done<Ok>) = 0;
 };
 
-// In the order of steps; mutate() of all comes before validate() of any.
+// In the order of steps; mutate() of all comes before validate() of any. Webhooks mutate after the
+// steps did, and validate before the last step does: ResourceQuota reserves, so it has the last
+// word.
 struct Admission {
   std::vector<std::unique_ptr<AdmissionStep>> steps = {};
   std::unique_ptr<Webhooks> webhooks = {};  // null: none
