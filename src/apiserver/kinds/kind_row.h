@@ -24,6 +24,7 @@ namespace berth::apiserver {
 
 class Edit;
 class Findings;
+struct Layout;  // apiserver/apply/layout.h
 
 // Writes one value: the content of a cell.
 using Cell = std::function<void(const kube::Object&, WallTime now, json::Writer&)>;
@@ -77,6 +78,9 @@ struct KindRow {
   // does not tell how: custom kinds. The error is only the reason.
   std::function<Result<std::vector<std::string>>(json::Value&)> decode = {};
   bool custom = false;  // of a CRD: no strategic merge, items of lists say their kind
+  // How documents merge when they are applied, where that is not in `schema`: custom kinds.
+  std::shared_ptr<const Layout> layout = {};
+  std::string open_api = {};  // OpenAPI v3 schema as JSON, of custom kinds
   // Another kind over the same objects (Events of two groups, versions of a CRD). The objects are
   // stored as that kind, and these two turn one into the other; null: only the kind's name differs.
   std::optional<kube::KindId> stored_as = {};
