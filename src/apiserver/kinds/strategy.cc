@@ -41,8 +41,14 @@ Result<std::vector<std::string>> decode(const KindRow& row, json::Value& documen
     return unknown;
   }
   if (row.schema == nullptr) return std::vector<std::string>();
+  // An empty list of managers is not nothing: it asks to forget them (note_update).
+  const Peek managers = Peek(document)["metadata"]["managedFields"];
+  const bool forget = managers.present() && managers.size() == 0;
   Result<Conformed> done = conform(document, *row.schema);
   if (!done) return refuse(done.error().message);
+  if (forget)
+    if (json::Dict* metadata = dict_in(document.as_object(), "metadata"))
+      (*metadata)["managedFields"].emplace_array();
   return std::move(done->unknown);
 }
 
