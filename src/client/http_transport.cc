@@ -222,7 +222,9 @@ class HttpTransport::Call : public std::enable_shared_from_this<Call> {
 
   void send() {
     net::HttpRequest http = http_;
-    for (const auto& [name, value] : core_->headers.items()) http.headers.add(name, value);
+    const bool picky = http.headers.has("Accept");
+    for (const auto& [name, value] : core_->headers.items())
+      if (!picky || name != "Accept") http.headers.add(name, value);
     if (!shown_->authorization.empty()) http.headers.add("Authorization", shown_->authorization);
     if (request_.verb == Verb::kWatch)
       return core_->client->open(

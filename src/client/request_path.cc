@@ -211,6 +211,7 @@ Result<net::HttpRequest> to_http(const kube::ApiRequest& request, std::string_vi
   if (request.verb == Verb::kRaw) {
     out.method = request.raw_method;
     out.target += request.raw_path;
+    if (!request.accept.empty()) out.headers.set("Accept", request.accept);
   } else {
     Result<std::string> path = path_of(request);
     if (!path) return tl::unexpected(path.error());

@@ -11,21 +11,26 @@
 namespace berth::controllers {
 
 #define BERTH_CONTROLLER(name, factory) std::unique_ptr<runtime::Controller> factory();
+#define BERTH_CONTROLLER_WITH_OPTIONS(name, factory) \
+  std::unique_ptr<runtime::Controller> factory(const ControllerOptions&);
 #include "controllers/controllers.def"
 #undef BERTH_CONTROLLER
+#undef BERTH_CONTROLLER_WITH_OPTIONS
 
 namespace {
-#define BERTH_CONTROLLER(name, factory) {name, &factory},
+#define BERTH_CONTROLLER(name, factory) {name, [](const ControllerOptions&) { return factory(); }},
+#define BERTH_CONTROLLER_WITH_OPTIONS(name, factory) {name, &factory},
 constexpr Registration kAll[] = {
 #include "controllers/controllers.def"
 };
 #undef BERTH_CONTROLLER
+#undef BERTH_CONTROLLER_WITH_OPTIONS
 }  // namespace
 
 std::span<const Registration> all_controllers() { return kAll; }
 
 Result<std::vector<std::unique_ptr<runtime::Controller>>> make_controllers(
-    const std::vector<std::string>& wanted) {
+    const std::vector<std::string>& wanted, const ControllerOptions& options) {
   const auto asks = [&](std::string_view name) {
     return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
   };
@@ -45,7 +50,7 @@ Result<std::vector<std::unique_ptr<runtime::Controller>>> make_controllers(
   std::vector<std::unique_ptr<runtime::Controller>> made;
   for (const Registration& one : kAll)
     if (!asks(fmt::format("-{}", one.name)) && (asks("*") || asks(one.name)))
-      made.push_back(one.make());
+      made.push_back(one.make(options));
   return made;
 }
 

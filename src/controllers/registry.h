@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,15 +13,20 @@
 
 namespace berth::controllers {
 
+// What some controllers have to be told by whoever runs them.
+struct ControllerOptions {
+  std::string root_ca = {};  // PEM, published to every namespace; "": nothing is published
+};
+
 struct Registration {
   std::string_view name;  // as kube-controller-manager has it
-  std::unique_ptr<runtime::Controller> (*make)();
+  std::unique_ptr<runtime::Controller> (*make)(const ControllerOptions&);
 };
 std::span<const Registration> all_controllers();  // in the order of controllers.def
 
 // Those of a --controllers list: names, "*" for all, "-name" to leave one out. An error names what
 // is not known and what may have been meant.
 Result<std::vector<std::unique_ptr<runtime::Controller>>> make_controllers(
-    const std::vector<std::string>& wanted);
+    const std::vector<std::string>& wanted, const ControllerOptions& options = {});
 
 }  // namespace berth::controllers

@@ -52,6 +52,15 @@ class Performing : public std::enable_shared_from_this<Performing> {
     if (a.pin == Pin::kRevision) options.precondition_revision = std::to_string(a.target.revision);
     means_.api.erase(a.target.kind, a.target.key, then(&Performing::erased), options);
   }
+  void start(UpdateAction& a) {
+    means_.api.update(a.target.kind, a.target.key, a.json, then(&Performing::patched),
+                      a.subresource);
+  }
+  void start(EraseAllAction& a) {
+    Options options;
+    options.propagation = a.propagation;
+    means_.api.erase_collection(a.kind, a.ns, options, then(&Performing::erased_all));
+  }
   void start(EvictAction& a) {
     Options options;
     options.precondition_uid = a.target.uid;
@@ -101,6 +110,12 @@ class Performing : public std::enable_shared_from_this<Performing> {
       return refused(std::move(reply.error()));
     performed_.waits.push_back({Wait::For::kGone, target()});
     advance();
+  }
+
+  void erased_all(Result<Ok> reply) {
+    Answer answer{.at = wall()};
+    if (!reply) answer.error = std::move(reply.error());
+    answered(std::get<EraseAllAction>(actions_[at_]).name, std::move(answer));
   }
 
   void refused(Error error) {
@@ -154,8 +169,10 @@ class Performing : public std::enable_shared_from_this<Performing> {
       answer.objects = std::move(list->items);
       answer.revision = list->revision;
       answer.more = !list->continue_token.empty();
+    } else if (auto* text = std::get_if<std::string>(&reply->body)) {
+      answer.text = std::move(*text);
     }
-    answered(std::move(answer));
+    answered(std::get<AskAction>(actions_[at_]).name, std::move(answer));
   }
 
   void told(Result<std::string> reply) {
@@ -164,11 +181,11 @@ class Performing : public std::enable_shared_from_this<Performing> {
       answer.text = std::move(*reply);
     else
       answer.error = std::move(reply.error());
-    answered(std::move(answer));
+    answered(std::get<AskAction>(actions_[at_]).name, std::move(answer));
   }
 
-  void answered(Answer answer) {
-    performed_.answers.emplace_back(std::get<AskAction>(actions_[at_]).name, std::move(answer));
+  void answered(std::string question, Answer answer) {
+    performed_.answers.emplace_back(std::move(question), std::move(answer));
     advance();
   }
 

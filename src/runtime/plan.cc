@@ -32,27 +32,34 @@ Target target_of(const Object& object) {
 }
 
 std::string text_of(const Action& action) {
-  return std::visit(Overloaded{
-                        [](const CreateAction& a) { return "create " + place(a.target); },
-                        [](const PatchAction& a) {
-                          return fmt::format("patch {}{}{}: {}", place(a.target),
-                                             a.subresource.empty() ? "" : "/", a.subresource,
-                                             a.patch);
-                        },
-                        [](const EraseAction& a) { return "erase " + place(a.target); },
-                        [](const EvictAction& a) { return "evict " + place(a.target); },
-                        [](const EventAction& a) {
-                          return fmt::format("event {}: {}", a.note.reason, a.note.note);
-                        },
-                        [](const AskAction& a) { return "ask " + a.name; },
-                    },
-                    action);
+  return std::visit(
+      Overloaded{
+          [](const CreateAction& a) { return "create " + place(a.target); },
+          [](const PatchAction& a) {
+            return fmt::format("patch {}{}{}: {}", place(a.target),
+                               a.subresource.empty() ? "" : "/", a.subresource, a.patch);
+          },
+          [](const UpdateAction& a) {
+            return fmt::format("update {}/{}: {}", place(a.target), a.subresource, a.json);
+          },
+          [](const EraseAction& a) { return "erase " + place(a.target); },
+          [](const EraseAllAction& a) {
+            return fmt::format("erase all {} in {}", kube::kind_of(a.kind).plural, a.ns);
+          },
+          [](const EvictAction& a) { return "evict " + place(a.target); },
+          [](const EventAction& a) {
+            return fmt::format("event {}: {}", a.note.reason, a.note.note);
+          },
+          [](const AskAction& a) { return "ask " + a.name; },
+      },
+      action);
 }
 
 const Target* target_of(const Action& action) {
   return std::visit(Overloaded{
                         [](const EventAction&) -> const Target* { return nullptr; },
                         [](const AskAction&) -> const Target* { return nullptr; },
+                        [](const EraseAllAction&) -> const Target* { return nullptr; },
                         [](const auto& a) -> const Target* { return &a.target; },
                     },
                     action);
@@ -89,6 +96,14 @@ Plan& Plan::erase(const Object& object, kube::Propagation propagation, Pin pin,
   return add(EraseAction{target_of(object), propagation, grace_seconds, pin});
 }
 
+Plan& Plan::update_part(const Object& object, std::string subresource, std::string json) {
+  return add(UpdateAction{target_of(object), std::move(json), std::move(subresource)});
+}
+
+Plan& Plan::erase_all(std::string name, KindId kind, std::string ns) {
+  return add(EraseAllAction{std::move(name), kind, std::move(ns)});
+}
+
 Plan& Plan::evict(const Object& pod, std::optional<std::int64_t> grace_seconds) {
   return add(EvictAction{target_of(pod), grace_seconds});
 }
@@ -98,7 +113,8 @@ Plan& Plan::event(const Object& regarding, client::EventNote note) {
 }
 
 Plan& Plan::ask(std::string name, kube::ApiRequest read) {
-  BERTH_CHECK(read.verb == kube::Verb::kGet || read.verb == kube::Verb::kList,
+  BERTH_CHECK(read.verb == kube::Verb::kGet || read.verb == kube::Verb::kList ||
+                  (read.verb == kube::Verb::kRaw && read.raw_method == "GET"),
               "only reads are asked; writes are actions");
   return add(AskAction{std::move(name), std::move(read)});
 }

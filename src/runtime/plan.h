@@ -53,6 +53,20 @@ struct EraseAction {
   std::optional<std::int64_t> grace_seconds = {};
   Pin pin = Pin::kRevision;
 };
+// A whole document, for the parts of objects that take no patch.
+struct UpdateAction {
+  Target target;
+  std::string json;  // with its uid and resourceVersion
+  std::string subresource;
+};
+// Everything of a kind in a namespace. What came of it is answered as a question is, so that a kind
+// that cannot be erased does not keep the plan from the next.
+struct EraseAllAction {
+  std::string name;  // of the answer
+  KindId kind{};
+  std::string ns;
+  kube::Propagation propagation = kube::Propagation::kBackground;
+};
 struct EvictAction {
   Target target;
   std::optional<std::int64_t> grace_seconds = {};
@@ -64,11 +78,12 @@ struct EventAction {
 // A question to the outside. The answer wakes the key and is in the View of its next run, once.
 struct AskAction {
   std::string name;
-  // A read that no cache can answer, or a text for whoever the home has named to answer it.
+  // A read that no cache can answer (a GET of a path too: its text is the answer), or a text for
+  // whoever the home has named to answer it.
   std::variant<kube::ApiRequest, std::string> question;
 };
-using Action =
-    std::variant<CreateAction, PatchAction, EraseAction, EvictAction, EventAction, AskAction>;
+using Action = std::variant<CreateAction, PatchAction, UpdateAction, EraseAction, EraseAllAction,
+                            EvictAction, EventAction, AskAction>;
 
 // "create pods default/web-1": for logs and tests.
 std::string text_of(const Action&);
@@ -89,6 +104,9 @@ class Plan {
   Plan& set_status(const Object&, std::string_view status);
   Plan& erase(const Object&, kube::Propagation = kube::Propagation::kBackground,
               Pin = Pin::kRevision, std::optional<std::int64_t> grace_seconds = {});
+  // `json` is the whole next document, with uid and resourceVersion of the object.
+  Plan& update_part(const Object& object, std::string subresource, std::string json);
+  Plan& erase_all(std::string name, KindId, std::string ns);
   Plan& evict(const Object& pod, std::optional<std::int64_t> grace_seconds = {});
   Plan& event(const Object& regarding, client::EventNote);
   Plan& ask(std::string name, kube::ApiRequest read);

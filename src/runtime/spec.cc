@@ -12,7 +12,8 @@
 namespace berth::runtime {
 namespace {
 
-constexpr std::string_view kVerbOrder[] = {"get", "list", "watch", "create", "patch", "delete"};
+constexpr std::string_view kVerbOrder[] = {"get",    "list",  "watch",  "create",
+                                           "update", "patch", "delete", "deletecollection"};
 
 void wake_owners(const Object& object, KindId kind, bool controller_only, std::vector<Key>& wake) {
   const kube::Kind& wanted = kube::kind_of(kind);
@@ -101,6 +102,14 @@ Spec& Spec::patches_part(KindId kind, std::string subresource) {
   calls_.push_back({"patch", kind, std::move(subresource)});
   return *this;
 }
+Spec& Spec::updates_part(KindId kind, std::string subresource) {
+  calls_.push_back({"update", kind, std::move(subresource)});
+  return *this;
+}
+Spec& Spec::any_kind(std::vector<std::string> verbs) {
+  any_kind_ = std::move(verbs);
+  return *this;
+}
 Spec& Spec::erases(KindId kind) {
   calls_.push_back({"delete", kind});
   return *this;
@@ -130,6 +139,8 @@ Spec& Spec::keys_in_flight(unsigned most) {
 
 bool Spec::allows(const Action& action) const {
   const auto declared = [this](std::string_view verb, KindId kind, std::string_view part) {
+    if (part.empty() && std::find(any_kind_.begin(), any_kind_.end(), verb) != any_kind_.end())
+      return true;
     return std::any_of(calls_.begin(), calls_.end(), [&](const CallSpec& call) {
       return call.verb == verb && call.kind == kind && call.subresource == part;
     });
@@ -138,13 +149,18 @@ bool Spec::allows(const Action& action) const {
     return declared("create", create->target.kind, "");
   if (const auto* patch = std::get_if<PatchAction>(&action))
     return declared("patch", patch->target.kind, patch->subresource);
+  if (const auto* update = std::get_if<UpdateAction>(&action))
+    return declared("update", update->target.kind, update->subresource);
+  if (const auto* all = std::get_if<EraseAllAction>(&action))
+    return declared("deletecollection", all->kind, "");
   if (const auto* erase = std::get_if<EraseAction>(&action))
     return declared("delete", erase->target.kind, "");
   if (std::holds_alternative<EvictAction>(action))
     return declared("create", kube::kPod, "eviction");
   if (std::holds_alternative<EventAction>(action)) return declared("create", kube::kEvent, "");
   const auto* read = std::get_if<kube::ApiRequest>(&std::get<AskAction>(action).question);
-  return read == nullptr || declared("get", read->kind, "") ||
+  // k8s 1.36: what is served is told to everyone who has a name (system:discovery).
+  return read == nullptr || read->verb == kube::Verb::kRaw || declared("get", read->kind, "") ||
          std::any_of(watches_.begin(), watches_.end(),
                      [&](const WatchSpec& watch) { return watch.kind == read->kind; });
 }
@@ -156,6 +172,8 @@ std::string rules_json(const std::vector<Spec>& specs) {
     verbs[{kind.group, part.empty() ? kind.plural : kind.plural + "/" + part}].insert(verb);
   };
   for (const Spec& spec : specs) {
+    if (!spec.any_kind().empty())
+      verbs[{"*", "*"}].insert(spec.any_kind().begin(), spec.any_kind().end());
     for (const WatchSpec& watch : spec.watched())
       for (const char* verb : {"get", "list", "watch"}) grant(watch.kind, "", verb);
     for (const CallSpec& call : spec.calls()) {

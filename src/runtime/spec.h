@@ -71,7 +71,10 @@ class Spec {
   Spec& patches(KindId);
   Spec& patches_status(KindId);
   Spec& patches_part(KindId, std::string subresource);
+  Spec& updates_part(KindId, std::string subresource);  // what takes no patch
   Spec& erases(KindId);
+  // Whatever kinds there are: "get", "list", "patch", "delete", "deletecollection".
+  Spec& any_kind(std::vector<std::string> verbs);
   Spec& evicts();
   Spec& tells();       // events
   Spec& asks(KindId);  // reads past the caches
@@ -84,6 +87,7 @@ class Spec {
   const std::vector<WatchSpec>& watched() const { return watches_; }
   const std::vector<IndexSpec>& indexes() const { return indexes_; }
   const std::vector<CallSpec>& calls() const { return calls_; }
+  const std::vector<std::string>& any_kind() const { return any_kind_; }
   bool allows(const Action&) const;  // was it declared?
   int priority(const View& view, const Key& key) const {
     return prefers_ ? prefers_(view, key) : 0;
@@ -96,6 +100,7 @@ class Spec {
   std::vector<WatchSpec> watches_;
   std::vector<IndexSpec> indexes_;
   std::vector<CallSpec> calls_;
+  std::vector<std::string> any_kind_;
   std::function<int(const View&, const Key&)> prefers_;
   unsigned in_flight_ = 16;
 };

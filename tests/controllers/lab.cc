@@ -23,7 +23,7 @@ namespace {
 
 bool is_write(const ApiRequest& request) {
   const bool reads = request.verb == kube::Verb::kGet || request.verb == kube::Verb::kList ||
-                     request.verb == kube::Verb::kWatch;
+                     request.verb == kube::Verb::kWatch || request.verb == kube::Verb::kRaw;
   return !reads && request.kind != kube::kEvent && request.kind != kube::kLease;
 }
 

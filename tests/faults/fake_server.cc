@@ -102,7 +102,9 @@ void FakeServer::handle(ApiRequest request, Done<ApiReply> done) {
 Result<ApiReply> FakeServer::answer(ApiRequest& request) {
   const bool reads = request.verb == kube::Verb::kGet || request.verb == kube::Verb::kList ||
                      request.verb == kube::Verb::kWatch;
-  if (refusal_ && !reads) return refuse(*refusal_, "refused");
+  if (refusal_ && !reads && request.verb != kube::Verb::kRaw) return refuse(*refusal_, "refused");
+  if (request.verb != kube::Verb::kRaw && !serves(request.kind))
+    return refuse(Reason::kNotFound, "the server could not find the requested resource");
   switch (request.verb) {
     case kube::Verb::kGet: {
       const Objects& objects = objects_[request.kind];
@@ -124,6 +126,10 @@ Result<ApiReply> FakeServer::answer(ApiRequest& request) {
       return patch(request);
     case kube::Verb::kDelete:
       return erase(request);
+    case kube::Verb::kDeleteCollection:
+      return erase_all(request);
+    case kube::Verb::kRaw:
+      return discover(request);
     default:
       return refuse(Reason::kMethodNotAllowed, "not known here");
   }
@@ -307,6 +313,18 @@ Result<ApiReply> FakeServer::create(const ApiRequest& request) {
     return refuse(Reason::kAlreadyExists, key.text() + " already exists");
   std::string document = *request.body.bytes;
   if (rules_) {
+    const auto home = objects_[kube::kNamespace].find({"", request.ns});
+    if (home != objects_[kube::kNamespace].end() && home->second.deleting()) {
+      Error ends{.reason = Reason::kForbidden,
+                 .message = fmt::format("{} is forbidden: unable to create new content in "
+                                        "namespace {} because it is being terminated",
+                                        key.name, request.ns),
+                 .causes = {{"NamespaceTerminating",
+                             fmt::format("namespace {} is being terminated", request.ns),
+                             "metadata.namespace"}},
+                 .code = 403};
+      return tl::unexpected(std::move(ends));
+    }
     auto created = as_created(request, home_.clock().wall());
     if (!created) return tl::unexpected(created.error());
     document = std::move(*created);
@@ -366,6 +384,37 @@ Result<ApiReply> FakeServer::erase(const ApiRequest& request) {
   if (!remove(request.kind, key)) return refuse(Reason::kNotFound, key.text() + " not found");
   ApiReply reply;
   reply.body = std::string();
+  return reply;
+}
+
+Result<ApiReply> FakeServer::erase_all(const ApiRequest& request) {
+  std::vector<Key> keys;
+  for (const auto& [key, object] : objects_[request.kind])
+    if (request.ns.empty() || request.ns == key.ns) keys.push_back(key);
+  for (const Key& key : keys) {
+    ApiRequest one = request;
+    one.verb = kube::Verb::kDelete;
+    one.ns = key.ns;
+    one.name = key.name;
+    if (auto reply = erase(one); !reply) return reply;
+  }
+  ApiReply reply;
+  reply.body = std::string();
+  return reply;
+}
+
+bool FakeServer::serves(KindId kind) const {
+  return served_.empty() || std::find(served_.begin(), served_.end(), kind) != served_.end();
+}
+
+Result<ApiReply> FakeServer::discover(const ApiRequest& request) const {
+  const bool core = request.raw_path == "/api";
+  if (!core && request.raw_path != "/apis") return refuse(Reason::kNotFound, "no such path");
+  std::vector<KindId> kinds = served_;
+  if (kinds.empty())
+    for (const auto& [kind, objects] : objects_) kinds.push_back(kind);
+  ApiReply reply;
+  reply.body = discovery_json(core, kinds);
   return reply;
 }
 

@@ -38,6 +38,8 @@ class FakeServer final : public kube::ApiHandler {
   void compact();  // forgets all history; continue tokens expire
   void knows_watch_list(bool yes) { watch_list_ = yes; }
   void follow_rules(bool yes) { rules_ = yes; }
+  // Kinds that are told to whoever asks for them; those that are not there answer 404.
+  void serve(std::vector<kube::KindId> kinds) { served_ = std::move(kinds); }
   void refuse_writes(std::optional<Reason> reason) { refusal_ = reason; }
   struct Backup {
     std::map<kube::KindId, Objects> objects;
@@ -67,6 +69,9 @@ class FakeServer final : public kube::ApiHandler {
   Result<kube::ApiReply> update(const kube::ApiRequest&);
   Result<kube::ApiReply> patch(const kube::ApiRequest&);
   Result<kube::ApiReply> erase(const kube::ApiRequest&);
+  Result<kube::ApiReply> erase_all(const kube::ApiRequest&);
+  Result<kube::ApiReply> discover(const kube::ApiRequest&) const;
+  bool serves(kube::KindId) const;
   Result<kube::ApiReply> keep(const kube::ApiRequest&, const kube::Object& old, std::string next);
   kube::Object store(kube::KindId, const kube::Key&, const std::string& json, std::string uid);
   void erase_key(kube::KindId, const kube::Key&);
@@ -79,6 +84,7 @@ class FakeServer final : public kube::ApiHandler {
   kube::Revision revision_ = 100, floor_ = 100;
   std::uint64_t uids_ = 0;
   std::optional<Reason> refusal_;
+  std::vector<kube::KindId> served_;  // none: all
   bool watch_list_ = true, ticking_ = false, rules_ = false;
   std::map<kube::KindId, Objects> objects_;
   std::deque<Change> history_;

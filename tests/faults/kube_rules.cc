@@ -2,6 +2,7 @@
 #include "kube_rules.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -68,8 +69,9 @@ bool has_status(kube::KindId kind) {
 }
 
 // Would go if nothing kept it.
-bool may_go(Slice document) {
+bool may_go(kube::KindId kind, Slice document) {
   const Slice metadata = document["metadata"];
+  if (kind == kube::kNamespace && document["spec"]["finalizers"].size() > 0) return false;
   return metadata["deletionTimestamp"].present() && metadata["finalizers"].size() == 0 &&
          metadata["deletionGracePeriodSeconds"].integer().value_or(0) == 0;
 }
@@ -117,7 +119,7 @@ Result<Update> as_updated(const kube::ApiRequest& request, const Object& old, st
   if (request.subresource == "status") {
     const std::string all = std::move(next);
     next = with_member(before, "status", Slice(all)["status"]);
-  } else if (has_status(old.kind()) && request.subresource.empty()) {
+  } else if (has_status(old.kind())) {
     next = with_member(next, "status", was["status"]);
   }
   for (const char* fixed : {"creationTimestamp", "deletionTimestamp", "generation"}) {
@@ -128,7 +130,7 @@ Result<Update> as_updated(const kube::ApiRequest& request, const Object& old, st
   if (same(was, Slice(next))) return Update{before};
   if (!same(was["spec"], Slice(next)["spec"]))
     next = merged(next, fmt::format(R"({{"metadata":{{"generation":{}}}}})", old.generation() + 1));
-  const bool gone = may_go(Slice(next));
+  const bool gone = may_go(old.kind(), Slice(next));
   return Update{std::move(next), true, gone};
 }
 
@@ -176,6 +178,41 @@ Result<Deletion> as_deleted(const kube::ApiRequest& request, const Object& old, 
   w.end();
   const std::string next = merged(document, w.take());
   return Deletion{next, !same(Slice(document), Slice(next))};
+}
+
+std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds) {
+  // By group, then version, then plural: the document must not depend on how ids were given.
+  std::map<std::string, std::map<std::string, std::map<std::string, kube::KindId>>> sorted;
+  for (const kube::KindId id : kinds) {
+    const kube::Kind& kind = kube::kind_of(id);
+    if (kind.group.empty() == core) sorted[kind.group][kind.version][kind.plural] = id;
+  }
+  json::Writer w;
+  w.object().member("kind").string("APIGroupDiscoveryList");
+  w.member("apiVersion").string("apidiscovery.k8s.io/v2").member("items").array();
+  for (const auto& [group, versions] : sorted) {
+    w.object().member("metadata").object().member("name").string(group).end();
+    w.member("versions").array();
+    for (const auto& [version, resources] : versions) {
+      w.object().member("version").string(version).member("resources").array();
+      for (const auto& [plural, id] : resources) {
+        const kube::Kind& kind = kube::kind_of(id);
+        w.object().member("resource").string(plural).member("responseKind").object();
+        w.member("group").string(group).member("version").string(version);
+        w.member("kind").string(kind.kind).end();
+        w.member("scope").string(kind.namespaced ? "Namespaced" : "Cluster");
+        w.member("verbs").array();
+        for (const char* verb :
+             {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"})
+          w.string(verb);
+        w.end().end();
+      }
+      w.end().member("freshness").string("Current").end();
+    }
+    w.end().end();
+  }
+  w.end().end();
+  return w.take();
 }
 
 }  // namespace berth::faults

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -31,5 +32,8 @@ struct Deletion {
   bool changed = true;
 };
 Result<Deletion> as_deleted(const kube::ApiRequest&, const kube::Object& old, WallTime now);
+
+// What a server with these kinds answers to GET /api (`core`) or /apis: all groups at once.
+std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds);
 
 }  // namespace berth::faults
