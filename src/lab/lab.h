@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes an embedded cluster alive: simulated nodes that send heartbeats, and pods that start,
+// run and end on them as their annotations say. The lab sees the cluster through the store and
+// writes as kubelets do, by requests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/store/store.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/scope.h"
+#include "kube/api.h"
+#include "lab/node_document.h"
+#include "lab/pace.h"
+#include "lab/rows.h"
+
+namespace berth::lab {
+
+// Takes the place of the usual life of pods or nodes; see stages/.
+class Stages;
+
+enum class Heartbeat : std::uint8_t {
+  kPaced,     // leases every ten seconds, statuses every five minutes
+  kOnDemand,  // in virtual time: leases when somebody looks, statuses when they change
+};
+
+struct LabOptions {
+  std::size_t nodes = 0;  // made from the template
+  NodeTemplate node = {};
+  std::vector<kube::Object> given_nodes = {};  // of a file
+  // True: every node is simulated. False: those with the annotation kwok.x-k8s.io/node: fake.
+  bool every_node = true;
+  Pace pace = {};
+  bool check_fit = false;  // refuse pods for which their node has no room, as kubelets do
+  Heartbeat heartbeat = Heartbeat::kPaced;
+  Duration lease_period = 10s, lease_duration = 40s, status_period = 5min;
+  std::shared_ptr<const Stages> stages = {};  // null: the life described in simulated-nodes.md
+  kube::User user = {.name = "system:lab", .groups = {"system:masters", "system:authenticated"}};
+};
+
+struct LabParts {
+  apiserver::Store& store;
+  kube::ApiHandler& api;  // on the store's executor
+  Random random;
+  Logger log;
+};
+
+struct LabCounts {
+  std::size_t nodes = 0, silent_nodes = 0;  // simulated ones
+  std::size_t pods = 0;                     // that have a simulated node
+  std::size_t pending = 0, running = 0, finished = 0, stopping = 0;
+  std::uint64_t writes = 0, refused = 0, renewals = 0;
+};
+
+// Loop-confined to its scope's executor, the store's. Outlives its scope's work.
+class Lab {
+ public:
+  Lab(Scope& parent, LabParts, LabOptions);
+  ~Lab();
+  Lab(const Lab&) = delete;
+  Lab& operator=(const Lab&) = delete;
+
+  // Looks at what there is and creates the nodes that there should be. Answers once they exist;
+  // with an error if one was refused.
+  void start(Done<Ok>);
+  LabCounts counts() const;  // walks over all pods
+
+  // Failures on demand. False where there is no such simulated node or pod.
+  bool fail_node(std::string_view name, Outage = Outage::kCrashed);
+  bool recover_node(std::string_view name);
+  // Down and up again, so many times; each span is that long.
+  bool flap_node(std::string_view name, Duration down, Duration up, int times);
+  std::size_t fail_zone(std::string_view zone, Outage = Outage::kCrashed);  // how many nodes
+  std::size_t recover_zone(std::string_view zone);
+  bool slow_node(std::string_view name, double factor);  // 1: as usual
+  bool set_health(std::string_view name, Health);
+  bool fail_pod(const kube::Key&);  // its containers end with an error
+
+  // Heartbeats, for who judges nodes by them. When the node was last heard of; nothing for a node
+  // that is beating or is not simulated.
+  std::optional<WallTime> silent_since(std::string_view node) const;
+  // Told on every change of that, with the node's name. Until `subscriber` dies.
+  void on_silence(std::weak_ptr<std::function<void(std::string_view)>> subscriber);
+  // Writes the leases that are due. Only with Heartbeat::kOnDemand is there anything to do.
+  void renew_due();
+  // Leases are kept up while anybody holds one of these.
+  std::shared_ptr<void> watch_leases();
+
+  Instant now() const;
+  WallTime wall() const;
+  apiserver::Store& store() { return parts_.store; }
+  const LabOptions& options() const { return options_; }
+
+ private:
+  class Feed;
+  struct Index;
+  struct Beats;
+  struct Birth;
+
+  // lab.cc
+  std::uint32_t node_row(std::string_view name, bool make);
+  std::uint32_t pod_row(std::string_view ns, std::string_view name) const;
+  void send(kube::ApiRequest, Fn<void(Result<kube::ApiReply>)>);
+  void create_next();
+
+  // lab_nodes.cc
+  void on_node(const kube::WatchEvent&);
+  void on_nodes_listed();
+  void drop_node(std::uint32_t);
+  void look_at_node(std::uint32_t);
+  void read_node_annotations(std::uint32_t);
+  void report(std::uint32_t);
+  bool beats(const NodeRow& row) const { return row.managed && row.outage == Outage::kNone; }
+  void fall_silent(std::uint32_t, Outage);
+  void come_back(std::uint32_t);
+  void flap(std::string name, Duration down, Duration up, int times, bool failing);
+
+  // lab_pods.cc
+  void on_pod(const kube::WatchEvent&);
+  void on_pods_listed();
+  std::uint32_t adopt(const kube::Object& pod);
+  void drop_pod(std::uint32_t);
+  void look_at_pod(std::uint32_t);
+  void look_at_pods_of(std::uint32_t node);
+  void live(std::uint32_t);
+  void arm(std::uint32_t, Duration);
+  void patch_status(std::uint32_t, std::string patch);
+  void remove_pod(std::uint32_t);
+  void on_pod_written(std::uint32_t, const kube::Object& was, Result<kube::ApiReply>);
+  std::string address_of(std::uint32_t pod);
+  std::string refusal(std::uint32_t pod, std::string& message);
+
+  // lab_leases.cc
+  void begin_beating(std::uint32_t node);
+  void beat_later();
+  void beat();
+  void renew(std::uint32_t node, WallTime at);
+  WallTime last_beat(const NodeRow&, WallTime now) const;
+  void tell(std::string_view node);
+
+  Scope& scope_;
+  LabParts parts_;
+  LabOptions options_;
+  std::vector<NodeRow> nodes_;
+  std::vector<PodRow> pods_;
+  std::uint32_t free_pod_ = kNoRow;
+  std::unique_ptr<Index> index_;
+  std::unique_ptr<Feed> node_feed_, pod_feed_;
+  std::unique_ptr<Beats> beats_;
+  std::unique_ptr<Birth> birth_;
+  std::uint64_t writes_ = 0, refused_ = 0, renewals_ = 0;
+};
+
+}  // namespace berth::lab

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heartbeats. They never reach the journal, and in virtual time they are made only when somebody
+// looks; who asks when a node was last heard of gets the same answer either way.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "json/writer.h"
+#include "kube/time.h"
+#include "lab/lab_state.h"
+
+namespace berth::lab {
+namespace {
+
+const std::string kNamespace = "kube-node-lease";
+
+std::string uid_text(Random& chance) {
+  const std::uint64_t high = (chance.next() & ~0xf000ULL) | 0x4000;
+  const std::uint64_t low = (chance.next() & 0x3fff'ffff'ffff'ffffULL) | 0x8000'0000'0000'0000ULL;
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
+                     high & 0xffff, low >> 48, low & 0xffff'ffff'ffffULL);
+}
+
+std::string lease_spec(std::string_view holder, Duration lasts, WallTime at) {
+  json::Writer w;
+  w.object().member("spec").object();
+  w.member("holderIdentity").string(holder);
+  w.member("leaseDurationSeconds")
+      .integer(std::chrono::duration_cast<std::chrono::seconds>(lasts).count());
+  w.member("renewTime").string(kube::micro_time_text(at));
+  w.end().end();
+  return w.take();
+}
+
+}  // namespace
+
+void Lab::begin_beating(std::uint32_t node) {
+  NodeRow& row = nodes_[node];
+  row.born = wall();
+  renew(node, row.born);
+  if (options_.heartbeat == Heartbeat::kPaced) {
+    beats_->slots[node % Beats::kSlots].push_back(node);
+    beat_later();
+  }
+}
+
+void Lab::renew(std::uint32_t node, WallTime at) {
+  NodeRow& row = nodes_[node];
+  row.renewed = at;
+  ++renewals_;
+  const std::string& name = index_->node_names[node];
+  const kube::Object* before =
+      parts_.store.get(kube::kLease, {kNamespace, name}, apiserver::View::kTip);
+  std::string spec = lease_spec(name, options_.lease_duration, at);
+  apiserver::Write write{.kind = kube::kLease,
+                         .key = {kNamespace, name},
+                         .durability = apiserver::Durability::kVolatile};
+  if (before != nullptr) {
+    write.next = [was = *before, spec = std::move(spec)](kube::Revision revision) {
+      return was.next(revision, {.body = spec});
+    };
+  } else {
+    json::Writer w;
+    w.object();
+    w.member("creationTimestamp").string(kube::time_text(at));
+    w.member("name").string(name);
+    w.member("namespace").string(kNamespace);
+    w.member("ownerReferences").array().object();
+    w.member("apiVersion").string("v1").member("kind").string("Node");
+    w.member("name").string(name).member("uid").string(row.node.uid());
+    w.end().end();
+    w.member("uid").string(uid_text(beats_->uids));
+    w.end();
+    write.next = [metadata = w.take(), spec = std::move(spec)](kube::Revision revision) {
+      return kube::Object::assemble(kube::kLease, revision, {.metadata = metadata, .body = spec});
+    };
+  }
+  // The store refuses while its disk is full; the next heartbeat tries again.
+  parts_.store.write(std::move(write), Done<apiserver::Committed>());
+}
+
+void Lab::beat_later() {
+  if (beats_->running) return;
+  beats_->running = true;
+  const Duration slot = options_.lease_period / static_cast<std::int64_t>(Beats::kSlots);
+  const Instant from = now();
+  if (beats_->turn < from) beats_->turn = from;
+  // On to the next slot that has anybody in it.
+  for (std::size_t i = 0; i < Beats::kSlots; ++i) {
+    beats_->next = (beats_->next + 1) % Beats::kSlots;
+    beats_->turn = beats_->turn + slot;
+    if (!beats_->slots[beats_->next].empty()) {
+      scope_.after(
+          beats_->turn - from, [this] { beat(); }, Timer::kBackground);
+      return;
+    }
+  }
+  beats_->running = false;
+}
+
+void Lab::beat() {
+  beats_->running = false;
+  const WallTime at = wall();
+  std::vector<std::uint32_t>& slot = beats_->slots[beats_->next];
+  std::erase_if(slot, [&](std::uint32_t node) { return !beats(nodes_[node]); });
+  for (const std::uint32_t node : slot) {
+    // One that has joined since the slot's last turn is not due yet.
+    if (at - nodes_[node].renewed < options_.lease_period / 2) continue;
+    renew(node, at);
+    if (at - nodes_[node].reported >= options_.status_period) report(node);
+  }
+  beat_later();
+}
+
+WallTime Lab::last_beat(const NodeRow& row, WallTime at) const {
+  if (options_.heartbeat == Heartbeat::kPaced) return row.renewed;
+  const Duration age = at - row.born;
+  if (age <= Duration{}) return row.born;
+  return row.born + age / options_.lease_period * options_.lease_period;
+}
+
+void Lab::renew_due() {
+  if (options_.heartbeat == Heartbeat::kPaced) return;
+  const WallTime at = wall();
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!beats(nodes_[i])) continue;
+    const WallTime due = last_beat(nodes_[i], at);
+    if (due > nodes_[i].renewed) renew(i, due);
+  }
+}
+
+std::shared_ptr<void> Lab::watch_leases() {
+  if (options_.heartbeat == Heartbeat::kPaced) return std::make_shared<int>(0);
+  if (std::shared_ptr<void> watched = beats_->watched.lock()) return watched;
+  const std::shared_ptr<void> watched = std::make_shared<int>(0);
+  beats_->watched = watched;
+  struct Turn {
+    static void next(Lab& lab, std::weak_ptr<void> while_held) {
+      if (while_held.expired()) return;
+      lab.renew_due();
+      lab.scope_.after(
+          lab.options_.lease_period / 10,
+          [&lab, while_held = std::move(while_held)] { next(lab, while_held); },
+          Timer::kBackground);
+    }
+  };
+  Turn::next(*this, watched);
+  return watched;
+}
+
+std::optional<WallTime> Lab::silent_since(std::string_view node) const {
+  const auto found = index_->nodes.find(node);
+  if (found == index_->nodes.end()) return std::nullopt;
+  const NodeRow& row = nodes_[found->second];
+  if (!row.managed || row.outage == Outage::kNone) return std::nullopt;
+  return row.renewed;
+}
+
+void Lab::on_silence(std::weak_ptr<std::function<void(std::string_view)>> subscriber) {
+  beats_->subscribers.push_back(std::move(subscriber));
+}
+
+void Lab::tell(std::string_view node) {
+  std::erase_if(beats_->subscribers, [](const auto& each) { return each.expired(); });
+  for (const auto& each : std::vector(beats_->subscribers))
+    if (const auto subscriber = each.lock()) (*subscriber)(node);
+}
+
+}  // namespace berth::lab

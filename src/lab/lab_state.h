@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner parts of a Lab that its several files share.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "lab/lab.h"
+
+namespace berth::lab {
+
+// Reads one kind's watch and hands its events on, a batch a turn.
+class Lab::Feed final : public apiserver::WatchSink {
+ public:
+  Feed(Lab&, kube::KindId, void (Lab::*event)(const kube::WatchEvent&), void (Lab::*listed)());
+  ~Feed() override;
+  void ready(apiserver::WatchId) override;
+
+ private:
+  void begin();
+  void read();
+
+  Lab& lab_;
+  kube::KindId kind_;
+  void (Lab::*event_)(const kube::WatchEvent&);
+  void (Lab::*listed_)();
+  apiserver::WatchId id_{};
+  bool reading_ = false;
+};
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
+// Where rows are found. Never walked: the order of rows is what is observable.
+struct Lab::Index {
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> nodes;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> pods;  // "ns/name"
+  std::vector<std::string> node_names;                                             // a row each
+};
+
+// Whose heartbeat is due when: nodes are spread over the slots of a period.
+struct Lab::Beats {
+  static constexpr std::size_t kSlots = 100;
+  std::array<std::vector<std::uint32_t>, kSlots> slots = {};
+  std::size_t next = 0;  // the slot whose turn it is
+  Instant turn{};        // and when that is
+  bool running = false;
+  std::weak_ptr<void> watched = {};
+  std::vector<std::weak_ptr<std::function<void(std::string_view)>>> subscribers = {};
+  Random uids{0};
+};
+
+// The creation of the first nodes.
+struct Lab::Birth {
+  Done<Ok> done = {};
+  std::deque<std::string> waiting = {};  // documents
+  std::size_t under_way = 0;
+  std::optional<Error> failure = {};
+};
+
+}  // namespace berth::lab
