@@ -133,6 +133,11 @@ Plan& Plan::reason(std::string why) {
   return *this;
 }
 
+Plan& Plan::remember(std::string what) {
+  remembered_ = std::move(what);
+  return *this;
+}
+
 std::string Plan::text() const {
   std::string out;
   for (const Action& action : actions_) out += text_of(action) + "\n";

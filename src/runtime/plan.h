@@ -116,11 +116,15 @@ class Plan {
   // earliest counts.
   Plan& again_at(WallTime);
   Plan& reason(std::string);  // for logs
+  // Comes back in the next run's View, whatever becomes of this plan; a plan without forgets it.
+  // Lost with the process, so only for what makes it kinder (how long to wait), never right.
+  Plan& remember(std::string);
 
   const std::vector<Action>& actions() const { return actions_; }
   std::vector<Action>& actions() { return actions_; }
   const std::optional<WallTime>& again() const { return again_; }
   const std::string& why() const { return why_; }
+  const std::string& remembered() const { return remembered_; }
   bool empty() const { return actions_.empty(); }
   std::string text() const;  // a line an action, for tests
 
@@ -128,6 +132,7 @@ class Plan {
   std::vector<Action> actions_;
   std::optional<WallTime> again_;
   std::string why_;
+  std::string remembered_;
 };
 
 }  // namespace berth::runtime

@@ -85,6 +85,10 @@ void Runner::run(const Key& key) {
   Plan plan = controller_.reconcile(
       View(caches_, memory == memories_.end() ? nullptr : &memory->second), key, now);
   if (memory != memories_.end()) memory->second.answers.clear();
+  if (!plan.remembered().empty())
+    memories_[key].remembered = plan.remembered();
+  else if (memory != memories_.end())
+    memory->second.remembered.clear();
   if (!plan.why().empty()) log_.debug("reconciled", {{"key", key.text()}, {"reason", plan.why()}});
   for (const Action& action : plan.actions())
     BERTH_CHECK(spec_.allows(action),
@@ -115,8 +119,9 @@ void Runner::ended(const Key& key, std::optional<WallTime> again, Performed perf
     for (auto& [question, answer] : performed.answers)
       memory.answers.insert_or_assign(question, std::move(answer));
     if (!memory.answers.empty()) queue_.add(key);
-  } else {
-    memories_.erase(key);
+  } else if (const auto memory = memories_.find(key); memory != memories_.end()) {
+    memory->second.failed.reset();
+    if (memory->second.remembered.empty()) memories_.erase(memory);
   }
   if (!failed) queue_.succeeded(key);
   const bool outdated = performed.outdated;

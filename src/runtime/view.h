@@ -47,6 +47,7 @@ struct Answer {
 struct Memory {
   std::optional<FailedAction> failed;                  // until a plan is performed to its end
   std::map<std::string, Answer, std::less<>> answers;  // by the question's name; for one run
+  std::string remembered = {};                         // by the last plan
 };
 
 // Immutable; lives as long as one reconcile.
@@ -73,6 +74,9 @@ class View {
     if (memory_ == nullptr) return nullptr;
     const auto found = memory_->answers.find(question);
     return found == memory_->answers.end() ? nullptr : &found->second;
+  }
+  std::string_view remembered() const {
+    return memory_ == nullptr ? std::string_view() : memory_->remembered;
   }
 
  private:

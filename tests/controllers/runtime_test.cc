@@ -219,6 +219,25 @@ TEST(ControllerRuntime, AnswersComeBackOnceAsInput) {
   EXPECT_EQ(lab.home().runners()[0]->remembered(), 0u);
 }
 
+TEST(ControllerRuntime, WhatAPlanRemembersComesBackUntilAPlanForgetsIt) {
+  std::vector<std::string> seen;
+  Lab lab({.controllers = toy(Spec("minding").reconciles(kube::kConfigMap),
+                              [&seen](const View& view, const Key& key, WallTime) {
+                                seen.emplace_back(view.remembered());
+                                if (view.get(kube::kConfigMap, key) == nullptr) return Plan::done();
+                                return Plan().remember(seen.back() + "x");
+                              })});
+  lab.create(config_map("a"));
+  lab.run();
+  ASSERT_TRUE(lab.patch(kube::kConfigMap, {"default", "a"}, R"({"data":{"b":"c"}})"));
+  lab.run();
+  EXPECT_EQ(lab.home().runners()[0]->remembered(), 1u);
+  ASSERT_TRUE(lab.erase(kube::kConfigMap, {"default", "a"}));
+  lab.run();
+  EXPECT_THAT(seen, ElementsAre("", "x", "xx"));
+  EXPECT_EQ(lab.home().runners()[0]->remembered(), 0u);
+}
+
 TEST(ControllerRuntime, ATimeThatHasPassedDoesNotTakeAllOfTime) {
   int runs = 0;
   Lab lab({.controllers = toy(Spec("hasty").reconciles(kube::kConfigMap),
