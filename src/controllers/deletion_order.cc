@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controllers/replicaset/deletion_order.h"
+#include "controllers/deletion_order.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +87,29 @@ bool goes_first(const Ranked& a, const Ranked& b, WallTime now) {
   return false;
 }
 
+// Exact times here. What has none comes first.
+bool later(const std::optional<WallTime>& a, const std::optional<WallTime>& b) {
+  return !a || (b && *b < *a);
+}
+
+bool at_earlier_stage(const Ranked& a, const Ranked& b) {
+  if (a.node.empty() != b.node.empty()) return a.node.empty();
+  if (a.phase != b.phase) return a.phase < b.phase;
+  if (a.ready != b.ready) return !a.ready;
+  if (a.ready && a.ready_at != b.ready_at) return later(a.ready_at, b.ready_at);
+  if (a.restarts != b.restarts) return a.restarts > b.restarts;
+  if (a.sidecar_restarts != b.sidecar_restarts) return a.sidecar_restarts > b.sidecar_restarts;
+  return a.created != b.created && later(a.created, b.created);
+}
+
 }  // namespace
+
+void order_by_stage(std::vector<const Object*>& pods) {
+  std::vector<Ranked> ranked;
+  for (const Object* pod : pods) ranked.push_back(read(*pod));
+  std::stable_sort(ranked.begin(), ranked.end(), at_earlier_stage);
+  for (std::size_t i = 0; i < pods.size(); ++i) pods[i] = ranked[i].pod;
+}
 
 void order_for_deletion(std::vector<const Object*>& pods, const std::vector<const Object*>& related,
                         WallTime now) {

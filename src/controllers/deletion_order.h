@@ -14,4 +14,8 @@ namespace berth::controllers {
 void order_for_deletion(std::vector<const kube::Object*>& pods,
                         const std::vector<const kube::Object*>& related, WallTime now);
 
+// The order of those that know no relatives (Jobs): the earlier its stage and the younger, the
+// sooner it goes.
+void order_by_stage(std::vector<const kube::Object*>& pods);
+
 }  // namespace berth::controllers

@@ -18,21 +18,22 @@ namespace {
 
 constexpr const char* kLive = "live owner";
 
-std::string with_owner(const Object& object, const Object& owner) {
+std::string owner_patch(const Object& object, const Object& owner, bool owned,
+                        std::string_view finalizer) {
   json::Writer w;
   w.object().member("metadata").object().member("ownerReferences").array();
   for (const json::Slice one : object.metadata()["ownerReferences"].elements())
     if (!one["uid"].equals(owner.uid())) w.raw(one.raw());
-  w.raw(controller_ref(owner)).end().end().end();
-  return w.take();
-}
-
-std::string without_owner(const Object& object, const Object& owner) {
-  json::Writer w;
-  w.object().member("metadata").object().member("ownerReferences").array();
-  for (const json::Slice one : object.metadata()["ownerReferences"].elements())
-    if (!one["uid"].equals(owner.uid())) w.raw(one.raw());
-  w.end().end().end();
+  if (owned) w.raw(controller_ref(owner));
+  w.end();
+  if (!finalizer.empty()) {
+    w.member("finalizers").array();
+    for (const std::string& one : object.finalizers())
+      if (one != finalizer) w.string(one);
+    if (owned) w.string(finalizer);
+    w.end();
+  }
+  w.end().end();
   return w.take();
 }
 
@@ -68,14 +69,14 @@ runtime::Mapping owner_or_selector(kube::KindId owners) {
 }
 
 Claimed claim(const View& view, Plan& plan, const Object& owner, const LabelSelector& selector,
-              kube::KindId of, bool (*wanted)(const Object&)) {
+              kube::KindId of, bool (*wanted)(const Object&), std::string_view finalizer) {
   Claimed claimed;
   for (const Object* object : view.by_index(of, runtime::kByController, owner.uid())) {
     if (wanted != nullptr && !wanted(*object)) continue;
     if (selector.matches(object->labels())) {
       claimed.objects.push_back(object);
     } else if (!owner.deleting()) {
-      plan.patch(*object, without_owner(*object, owner));
+      plan.patch(*object, owner_patch(*object, owner, false, finalizer));
       claimed.unsettled = true;
     }
   }
@@ -100,7 +101,7 @@ Claimed claim(const View& view, Plan& plan, const Object& owner, const LabelSele
       claimed.unsettled |= !live->error || live->error->reason == Reason::kNotFound;
       return claimed;
     }
-    plan.patch(*object, with_owner(*object, owner));
+    plan.patch(*object, owner_patch(*object, owner, true, finalizer));
     claimed.unsettled = true;
   }
   return claimed;

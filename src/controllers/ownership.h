@@ -29,8 +29,9 @@ struct Claimed {
 // `wanted` leaves candidates out of adoption and release; those controlled already are judged by it
 // too. k8s 1.36: before the first adoption the owner is read past the caches, so that one which is
 // being deleted does not take back what the garbage collector has just set free.
+// Where a finalizer is named, what is adopted gets it and what is let go loses it.
 Claimed claim(const runtime::View&, runtime::Plan&, const kube::Object& owner,
               const kube::LabelSelector&, kube::KindId of,
-              bool (*wanted)(const kube::Object&) = nullptr);
+              bool (*wanted)(const kube::Object&) = nullptr, std::string_view finalizer = {});
 
 }  // namespace berth::controllers

@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "controllers/deletion_order.h"
 #include "controllers/ownership.h"
+#include "controllers/pod_failures.h"
 #include "controllers/pods.h"
-#include "controllers/replicaset/deletion_order.h"
 #include "controllers/status.h"
 #include "kube/time.h"
 #include "runtime/controller.h"
@@ -38,11 +39,11 @@ class Run {
     const Claimed claimed = claim(view_, plan_, set_, selector_, kPod, &pod_active);
     if (claimed.unsettled) return std::move(plan_);
     pods_ = claimed.objects;
-    const FailedAction* failed = our_failure();
+    const FailedAction* failed = pod_failure(view_);
     // What went wrong is told before it is tried again.
-    if (failed != nullptr) tell_failure(*failed);
+    if (failed != nullptr) tell_pod_failure(plan_, set_, *failed);
     if (failed != nullptr) write_status(failed);
-    if (!set_.deleting()) manage(failed);
+    if (!set_.deleting()) manage();
     if (failed == nullptr) write_status(nullptr);
     for (const Object* pod : pods_)
       if (const auto when = available_at(*pod, min_ready_, now_)) plan_.again_at(*when);
@@ -50,39 +51,10 @@ class Run {
   }
 
  private:
-  const FailedAction* our_failure() const {
-    const FailedAction* failed = view_.failed();
-    if (failed == nullptr) return nullptr;
-    const Target* target = target_of(failed->action);
-    if (target == nullptr || target->kind != kPod) return nullptr;
-    // Old news of our own doing, settled by looking again.
-    if (failed->error.reason == Reason::kAlreadyExists || failed->error.reason == Reason::kConflict)
-      return nullptr;
-    return namespace_ends(*failed) ? nullptr : failed;
-  }
-  static bool namespace_ends(const FailedAction& failed) {
-    return std::any_of(failed.error.causes.begin(), failed.error.causes.end(),
-                       [](const Cause& cause) { return cause.reason == "NamespaceTerminating"; });
-  }
-  static bool creates(const FailedAction& failed) {
-    return std::holds_alternative<CreateAction>(failed.action);
-  }
-
-  void tell_failure(const FailedAction& failed) {
-    plan_.event(set_,
-                {.type = client::EventType::kWarning,
-                 .reason = creates(failed) ? "FailedCreate" : "FailedDelete",
-                 .action = creates(failed) ? "Create" : "Delete",
-                 .note = fmt::format("Error {}: {}", creates(failed) ? "creating" : "deleting",
-                                     failed.error.message)});
-  }
-
-  void manage(const FailedAction* failed) {
+  void manage() {
     const auto have = static_cast<std::int64_t>(pods_.size());
     // In a namespace that ends, every create fails.
-    const bool pointless =
-        view_.failed() != nullptr && failed == nullptr && namespace_ends(*view_.failed());
-    if (have < replicas_ && !pointless) create(std::min(replicas_ - have, kBurst));
+    if (have < replicas_ && !namespace_ends(view_)) create(std::min(replicas_ - have, kBurst));
     if (have > replicas_) remove(std::min(have - replicas_, kBurst));
   }
 
@@ -144,7 +116,7 @@ class Run {
     else if (conditions.find(kReplicaFailure) == nullptr)
       conditions.put({.type = kReplicaFailure,
                       .status = "True",
-                      .reason = creates(*failed) ? "FailedCreate" : "FailedDelete",
+                      .reason = creates_pod(*failed) ? "FailedCreate" : "FailedDelete",
                       .message = failed->error.message,
                       .last_transition = kube::time_text(now_)});
     status.number("replicas", static_cast<std::int64_t>(pods_.size()));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "controllers/deletion_order.h"
 #include "controllers/registry.h"
-#include "controllers/replicaset/deletion_order.h"
 #include "kube/time.h"
 #include "runtime/objects_for_test.h"
 
