@@ -261,10 +261,14 @@ void Lab::pod_changed(const Object& pod) {
   const PodLife how = life ? life(pod) : PodLife{};
   const bool bound = pod.member("spec")["nodeName"].present();
   const json::Slice phase = pod.status()["phase"];
-  if (pod.deleting()) {
-    return later(how.stop, pod,
-                 [send](const Object& o) { send(kube::Verb::kDelete, o, "{}", ""); });
-  }
+  // As kubelets do: a pod that is deleted ends first, then it goes.
+  if (pod.deleting() && (phase.equals("Succeeded") || phase.equals("Failed")))
+    return send(kube::Verb::kDelete, pod, "{}", "");
+  if (pod.deleting())
+    return later(how.stop, pod, [this, send](const Object& o) {
+      if (!o.status()["phase"].equals("Succeeded") && !o.status()["phase"].equals("Failed"))
+        send(kube::Verb::kPatch, o, ended_status(world.clock().wall(), true, 137), "status");
+    });
   if (!bound) return send(kube::Verb::kPatch, pod, R"({"spec":{"nodeName":"n1"}})", "");
   if (phase.equals("Pending"))
     return later(how.start, pod, [this, send](const Object& o) {
