@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/caches.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +12,11 @@
 namespace berth::runtime {
 
 using client::Keep;
+
+namespace {
+constexpr Duration kFollowPatience = 30s;
+constexpr std::size_t kGoneRemembered = 10'000;
+}  // namespace
 
 Caches::Caches(Scope& scope, client::Transport& transport, Random random, Metrics& metrics)
     : scope_(scope), transport_(transport), random_(random), metrics_(metrics) {}
@@ -30,6 +37,10 @@ void Caches::need(const Spec& spec) {
     const auto [at, fresh] = found->second->indexes.try_emplace(index.name, index.by);
     BERTH_CHECK(fresh || at->second == index.by, "two indexes of one name");
   }
+  for (const auto& [name, by] : spec.everywhere()) {
+    const auto [at, fresh] = everywhere_.try_emplace(name, by);
+    BERTH_CHECK(fresh || at->second == by, "two indexes of one name");
+  }
 }
 
 void Caches::start(Task synced) {
@@ -37,23 +48,160 @@ void Caches::start(Task synced) {
   synced_ = std::move(synced);
   missing_ = kinds_.size();
   for (auto& [name, of] : kinds_) {
-    auto& [id, kept] = of;
-    client::InformerOptions options{.feed = {.kind = id}, .keep = kept.keep};
-    options.feed.server = traits_;
-    options.feed.metrics = &metrics_;
-    kept.informer = std::make_unique<client::Informer<>>(scope_, transport_, random_.fork(name),
-                                                         std::move(options));
-    for (const auto& [index, by] : kept.indexes) kept.informer->add_index(index, by);
-    kept.informer->add_handler(
-        {.added = [this, k = &kept](const Object& o) { look(*k, o); },
-         .updated = [this, k = &kept](const Object&, const Object& o) { look(*k, o); },
-         .deleted = [this, k = &kept](const Object& o) { look(*k, o); }});
-    kept.informer->on_advanced([this, k = &kept] { look(*k); });
-    kept.informer->on_synced([this] {
+    make(name, of.first, of.second);
+    of.second.informer->on_synced([this] {
       if (--missing_ == 0) synced_();
+      settle();
     });
   }
+  if (kinds_.empty()) scope_.post([this] { synced_(); });
   for (auto& [name, of] : kinds_) of.second.informer->start();
+  if (everywhere_.empty()) return;
+  finder_ = std::make_unique<KindFinder>(scope_, transport_, random_.fork("kinds"),
+                                         [this](const ServedKinds& served) { follow(served); });
+  finder_->start();
+}
+
+void Caches::make(const std::string& name, KindId id, Kept& kept) {
+  for (const auto& [index, by] : everywhere_) kept.indexes.try_emplace(index, by);
+  client::InformerOptions options{.feed = {.kind = id}, .keep = kept.keep};
+  options.feed.server = traits_;
+  options.feed.metrics = &metrics_;
+  kept.informer = std::make_unique<client::Informer<>>(
+      kept.own != nullptr ? *kept.own : scope_, transport_, random_.fork(name), std::move(options));
+  for (const auto& [index, by] : kept.indexes) kept.informer->add_index(index, by);
+  kept.informer->add_handler(
+      {.added = [this, k = &kept](const Object& o) { look(*k, o); },
+       .updated = [this, k = &kept](const Object&, const Object& o) { look(*k, o); },
+       .deleted =
+           [this, k = &kept](const Object& o) {
+             if (!everywhere_.empty()) remember_gone(o);
+             look(*k, o);
+           }});
+  kept.informer->on_advanced([this, k = &kept] { look(*k); });
+  const kube::Kind& kind = kube::kind_of(id);
+  const bool defines =
+      (kind.group == "apiextensions.k8s.io" && kind.plural == "customresourcedefinitions") ||
+      (kind.group == "apiregistration.k8s.io" && kind.plural == "apiservices");
+  if (defines && !everywhere_.empty()) {
+    const auto changed = [this] { finder_->look_again(); };
+    kept.informer->on_synced([this, changed, informer = kept.informer.get()] {
+      informer->add_handler({.added = [changed](const Object&) { changed(); },
+                             .updated = [changed](const Object&, const Object&) { changed(); },
+                             .deleted = [changed](const Object&) { changed(); }});
+    });
+  }
+  for (const auto& follower : followers_) follower(*kept.informer);
+}
+
+void Caches::on_informer(std::function<void(client::Informer<>&)> follower) {
+  for (auto& [name, of] : kinds_)
+    if (of.second.informer) follower(*of.second.informer);
+  followers_.push_back(std::move(follower));
+}
+
+void Caches::on_followed(Task then) {
+  if (followed_)
+    scope_.post(std::move(then));
+  else
+    on_followed_.push_back(std::move(then));
+}
+
+void Caches::settle() {
+  if (followed_ || !found_ || missing_ > 0) return;
+  for (const auto& [name, of] : kinds_)
+    if (!of.second.informer->synced()) return;
+  followed_ = true;
+  for (Task& task : std::exchange(on_followed_, {})) scope_.post(std::move(task));
+}
+
+void Caches::follow(const ServedKinds& served) {
+  std::map<std::pair<std::string, std::string>, ServedKind> now;
+  std::map<std::string, KindId> wanted;
+  for (const ServedKind& one : served.kinds) {
+    const kube::Kind& kind = kube::kind_of(one.kind);
+    now[{kind.group, kind.kind}] = one;
+    // k8s 1.36: Events come and go too often to be followed.
+    if (one.can("list") && one.can("watch") && one.can("delete") && kind.plural != "events")
+      wanted.emplace(fmt::format("{}.{}", kind.plural, kind.group), one.kind);
+  }
+  const auto stale = [&](KindId id) {
+    const std::string version = kube::kind_of(id).api_version();
+    return std::find(served.stale.begin(), served.stale.end(), version) != served.stale.end();
+  };
+  for (const auto& [name, one] : served_)
+    if (stale(one.kind)) now.emplace(name, one);  // it does not answer, and may yet
+  served_ = std::move(now);
+  for (auto at = kinds_.begin(); at != kinds_.end();) {
+    const auto next = std::next(at);
+    const auto found = wanted.find(at->first);
+    const bool lasting = at->second.second.own == nullptr || stale(at->second.first) ||
+                         (found != wanted.end() && found->second == at->second.first);
+    if (!lasting) unfollow(at);
+    at = next;
+  }
+  for (const auto& [name, id] : wanted) {
+    const auto [at, fresh] = kinds_.try_emplace(name);
+    Kept& kept = at->second.second;
+    by_id_[id] = &kept;
+    if (!fresh) continue;
+    at->second.first = id;
+    kept.own = &scope_.child("followed " + name);
+    make(name, id, kept);
+    kept.informer->on_synced([this] { settle(); });
+    kept.informer->start();
+  }
+  if (std::exchange(found_, true)) return;
+  scope_.after(kFollowPatience, [this] {
+    followed_ = true;
+    for (Task& task : std::exchange(on_followed_, {})) scope_.post(std::move(task));
+  });
+  settle();
+}
+
+void Caches::unfollow(Kinds::iterator at) {
+  auto node = kinds_.extract(at);
+  Kept& kept = node.mapped().second;
+  std::erase_if(by_id_, [&](const auto& of) { return of.second == &kept; });
+  for (const auto& [revision, id] : kept.by_revision) fulfil(id);
+  for (const auto& [key, id] : kept.by_key) fulfil(id);
+  kept.by_revision.clear();
+  kept.by_key.clear();
+  kept.own->close({}, [node = std::move(node)] {});
+}
+
+void Caches::remember_gone(const Object& object) {
+  if (!gone_.insert(std::string(object.uid())).second) return;
+  gone_order_.emplace_back(object.uid());
+  if (gone_order_.size() <= kGoneRemembered) return;
+  gone_.erase(gone_order_.front());
+  gone_order_.pop_front();
+}
+
+std::vector<const Object*> Caches::everywhere(std::string_view index,
+                                              std::string_view value) const {
+  std::vector<const Object*> all;
+  for (const auto& [name, of] : kinds_)
+    for (const Object* object : of.second.informer->by_index(index, value)) all.push_back(object);
+  return all;
+}
+
+std::optional<KindId> Caches::served(std::string_view api_version, std::string_view kind) const {
+  const std::size_t slash = api_version.find('/');
+  const bool core = slash == std::string_view::npos;
+  const std::string_view version = core ? api_version : api_version.substr(slash + 1);
+  const auto found = served_.find(
+      {core ? std::string() : std::string(api_version.substr(0, slash)), std::string(kind)});
+  if (found == served_.end()) return std::nullopt;
+  const auto& versions = found->second.versions;
+  if (std::find(versions.begin(), versions.end(), version) == versions.end()) return std::nullopt;
+  return found->second.kind;
+}
+
+std::optional<KindId> Caches::followed(std::string_view resource) const {
+  const auto found = kinds_.find(std::string(resource));
+  if (found == kinds_.end()) return std::nullopt;
+  return found->second.first;
 }
 
 std::vector<std::string> Caches::unsynced() const {

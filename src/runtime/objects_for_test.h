@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +78,28 @@ class Objects final : public Lookup {
     check_failed(__FILE__, __LINE__, "index", "no index of that name");
   }
   kube::Revision seen(KindId) const override { return revision_; }
+  std::vector<const Object*> everywhere(std::string_view index,
+                                        std::string_view value) const override {
+    std::vector<const Object*> out;
+    const Spec spec = controller_.spec();
+    for (const auto& [name, by] : spec.everywhere()) {
+      if (name != index) continue;
+      for (const auto& [resource, all] : objects_)
+        for (const auto& [key, object] : all)
+          for (const std::string& filed : by(object))
+            if (filed == value) out.push_back(&object);
+    }
+    return out;
+  }
+  std::optional<KindId> served(std::string_view api_version, std::string_view kind) const override {
+    return kube::find_kind(api_version, kind);
+  }
+  std::optional<KindId> followed(std::string_view resource) const override {
+    const std::size_t dot = resource.find('.');
+    return kube::find_resource(resource.substr(dot + 1), "v1", resource.substr(0, dot));
+  }
+  bool gone(std::string_view uid) const override { return gone_uids.count(std::string(uid)) > 0; }
+  std::set<std::string> gone_uids;
 
  private:
   using All = std::map<Key, Object>;

@@ -40,33 +40,42 @@ Runner::Runner(Scope& parent, const Controller& controller, Caches& caches,
                     .with({spec_.name()})) {}
 
 void Runner::attach() {
-  for (const WatchSpec& watch : spec_.watched()) {
-    if (!watch.mapping) continue;
-    caches_.informer(watch.kind)
-        .add_handler({.added =
-                          [this, &watch](const Object& now) {
-                            changed(watch, {nullptr, &now});
-                          },
-                      .updated =
-                          [this, &watch](const Object& before, const Object& now) {
-                            changed(watch, {&before, &now});
-                          },
-                      .deleted =
-                          [this, &watch](const Object& last) {
-                            changed(watch, {&last, nullptr});
-                          }});
-  }
+  for (const WatchSpec& watch : spec_.watched())
+    if (watch.mapping) listen(caches_.informer(watch.kind), watch.mapping);
+  if (spec_.follows())
+    caches_.on_informer([this](client::Informer<>& any) { listen(any, spec_.follows()); });
+}
+
+void Runner::listen(client::Informer<>& informer, const Mapping& mapping) {
+  informer.add_handler({.added =
+                            [this, &mapping](const Object& now) {
+                              changed(mapping, {nullptr, &now});
+                            },
+                        .updated =
+                            [this, &mapping](const Object& before, const Object& now) {
+                              changed(mapping, {&before, &now});
+                            },
+                        .deleted =
+                            [this, &mapping](const Object& last) {
+                              changed(mapping, {&last, nullptr});
+                            }});
 }
 
 void Runner::start() {
-  started_ = true;
-  pump();
+  const auto begin = [this] {
+    started_ = true;
+    pump();
+  };
+  if (spec_.follows())
+    caches_.on_followed(begin);
+  else
+    begin();
 }
 
-void Runner::changed(const WatchSpec& watch, const Change& change) {
+void Runner::changed(const Mapping& mapping, const Change& change) {
   std::vector<Key> wake;
   const View view(caches_);
-  watch.mapping(view, change, wake);
+  mapping(view, change, wake);
   for (const Key& key : wake) queue_.add(key, spec_.priority(view, key));
 }
 

@@ -30,6 +30,7 @@ Result<Ok> collect(std::string_view text, Found& found, std::vector<std::string>
       for (const json::Slice resource : version["resources"].elements()) {
         std::string plural = resource["resource"].text();
         const auto [at, fresh] = found.try_emplace({group_name, plural});
+        at->second.versions.push_back(version_name);
         if (!fresh) continue;
         for (const json::Slice verb : resource["verbs"].elements())
           at->second.verbs.insert(verb.text());

@@ -17,6 +17,7 @@ namespace berth::runtime {
 struct ServedKind {
   kube::KindId kind{};  // in the version that the server prefers
   std::set<std::string, std::less<>> verbs = {};
+  std::vector<std::string> versions = {};  // all that are served, the preferred one first
   bool can(std::string_view verb) const { return verbs.count(verb) > 0; }
 };
 

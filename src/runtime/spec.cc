@@ -92,6 +92,12 @@ Spec& Spec::index(KindId kind, std::string_view name, IndexBy by) {
   return *this;
 }
 
+Spec& Spec::follows_every_kind(Mapping mapping, std::string_view index, IndexBy by) {
+  follows_ = std::move(mapping);
+  everywhere_.emplace_back(index, by);
+  return *this;
+}
+
 Spec& Spec::creates(KindId kind) {
   calls_.push_back({"create", kind});
   return *this;
@@ -174,6 +180,7 @@ std::string rules_json(const std::vector<Spec>& specs) {
   for (const Spec& spec : specs) {
     if (!spec.any_kind().empty())
       verbs[{"*", "*"}].insert(spec.any_kind().begin(), spec.any_kind().end());
+    if (spec.follows()) verbs[{"*", "*"}].insert({"get", "list", "watch"});
     for (const WatchSpec& watch : spec.watched())
       for (const char* verb : {"get", "list", "watch"}) grant(watch.kind, "", verb);
     for (const CallSpec& call : spec.calls()) {

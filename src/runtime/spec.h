@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/informer.h"
@@ -67,6 +68,10 @@ class Spec {
   Spec& index(KindId, std::string_view name, IndexBy);
   Spec& index_by_controller(KindId kind) { return index(kind, kByController, &controller_uid); }
 
+  // Every kind that can be listed, watched and deleted, Events apart, for as long as the server has
+  // it; metadata alone, unless somebody needs more of it. The index is one over all of them.
+  Spec& follows_every_kind(Mapping, std::string_view index, IndexBy);
+
   Spec& creates(KindId);
   Spec& patches(KindId);
   Spec& patches_status(KindId);
@@ -86,6 +91,8 @@ class Spec {
   KindId kind() const { return kind_; }
   const std::vector<WatchSpec>& watched() const { return watches_; }
   const std::vector<IndexSpec>& indexes() const { return indexes_; }
+  const Mapping& follows() const { return follows_; }  // null: only what it names
+  const std::vector<std::pair<std::string, IndexBy>>& everywhere() const { return everywhere_; }
   const std::vector<CallSpec>& calls() const { return calls_; }
   const std::vector<std::string>& any_kind() const { return any_kind_; }
   bool allows(const Action&) const;  // was it declared?
@@ -101,6 +108,8 @@ class Spec {
   std::vector<IndexSpec> indexes_;
   std::vector<CallSpec> calls_;
   std::vector<std::string> any_kind_;
+  Mapping follows_;
+  std::vector<std::pair<std::string, IndexBy>> everywhere_;
   std::function<int(const View&, const Key&)> prefers_;
   unsigned in_flight_ = 16;
 };

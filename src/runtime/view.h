@@ -26,6 +26,23 @@ class Lookup {
   virtual std::vector<const Object*> by_index(KindId, std::string_view index,
                                               std::string_view value) const = 0;
   virtual kube::Revision seen(KindId) const = 0;  // complete up to here
+
+  // For those who follow every kind (Spec::follows_every_kind).
+  // Objects of whatever kind that the index files under the value; by resource name, then key.
+  virtual std::vector<const Object*> everywhere(std::string_view /*index*/,
+                                                std::string_view /*value*/) const {
+    return {};
+  }
+  // The kind that an owner reference means, where the server has it in that version.
+  virtual std::optional<KindId> served(std::string_view /*api_version*/,
+                                       std::string_view /*kind*/) const {
+    return std::nullopt;
+  }
+  virtual std::optional<KindId> followed(std::string_view /*resource*/) const {  // "jobs.batch"
+    return std::nullopt;
+  }
+  // The object of that uid was seen to go. False for most that went long ago: then ask.
+  virtual bool gone(std::string_view /*uid*/) const { return false; }
 };
 
 // The write that ended a key's last plan.
@@ -66,6 +83,16 @@ class View {
     return objects_.by_index(kind, index, value);
   }
   kube::Revision seen(KindId kind) const { return objects_.seen(kind); }
+  std::vector<const Object*> everywhere(std::string_view index, std::string_view value) const {
+    return objects_.everywhere(index, value);
+  }
+  std::optional<KindId> served(std::string_view api_version, std::string_view kind) const {
+    return objects_.served(api_version, kind);
+  }
+  std::optional<KindId> followed(std::string_view resource) const {
+    return objects_.followed(resource);
+  }
+  bool gone(std::string_view uid) const { return objects_.gone(uid); }
 
   const FailedAction* failed() const {
     return memory_ != nullptr && memory_->failed ? &*memory_->failed : nullptr;

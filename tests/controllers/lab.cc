@@ -124,6 +124,7 @@ Lab::Lab(LabOptions options)
       server(world.loop("api"), Random(options.seed)),
       options_(std::move(options)) {
   server.follow_rules(true);
+  server.serve(options_.kinds);
   server.on_commit = [this](KindId kind, const Object& object) { react(kind, object); };
   process_ = &world.spawn("controllers", [this](Env& env) -> std::unique_ptr<Component> {
     return std::make_unique<Process>(*this, env);

@@ -46,6 +46,7 @@ struct LabOptions {
   KillAt kill = {};
   client::TransportFaults faults = {};
   runtime::HomeOptions home = {};
+  std::vector<KindId> kinds = {};  // that the server has; none: whatever it is asked for
 };
 
 class Lab {

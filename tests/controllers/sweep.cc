@@ -34,7 +34,7 @@ std::string difference(const std::string& expected, const std::string& found) {
 }
 
 std::string played(const Scenario& scenario, KillAt kill, std::uint64_t* writes) {
-  Lab lab({.controllers = scenario.controllers, .kill = kill});
+  Lab lab({.controllers = scenario.controllers, .kill = kill, .kinds = scenario.kinds});
   scenario.play(lab);
   if (writes != nullptr) *writes = lab.writes();
   EXPECT_EQ(lab.starts(), kill.write == 0 ? 1 : 2) << "it is played the same way every time";
@@ -84,7 +84,8 @@ void fault_sweep(const Scenario& scenario) {
                         .watch_silence = 0.01,
                         .watch_duplicate = 0.1,
                         .watch_lag = 0.3,
-                        .watch_gone = 0.02}});
+                        .watch_gone = 0.02},
+             .kinds = scenario.kinds});
     scenario.play(lab);
     lab.wire().set({});
     lab.run(20min);  // longer than the longest delay, twice

@@ -14,6 +14,7 @@ struct Scenario {
   Controllers controllers;
   // Acts as users do, with lab.run() in between, long enough to get over a restart.
   std::function<void(Lab&)> play;
+  std::vector<KindId> kinds = {};  // that the server has; none: whatever it is asked for
 };
 
 // All places under BERTH_SWEEP=all, otherwise a tenth of them (but at least three), drawn by
