@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/http/body.h"
+
+#include <fmt/format.h>
+
+#include "json/yaml.h"
+
+namespace berth::apiserver {
+namespace {
+
+constexpr std::string_view kJson = "application/json", kYaml = "application/yaml",
+                           kProtobuf = "application/vnd.kubernetes.protobuf";
+
+struct PatchName {
+  std::string_view media_type;
+  kube::PatchType type;
+};
+constexpr PatchName kPatches[] = {
+    {"application/json-patch+json", kube::PatchType::kJson},
+    {"application/merge-patch+json", kube::PatchType::kMerge},
+    {"application/strategic-merge-patch+json", kube::PatchType::kStrategic},
+    {"application/apply-patch+yaml", kube::PatchType::kApply},
+};
+
+std::string_view media_type_of(const net::Headers& headers) {
+  std::string_view type = headers.get("Content-Type");
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return type;
+}
+
+Error unsupported(std::string_view accepted) {
+  return {.reason = Reason::kUnsupportedMediaType,
+          .message = fmt::format("the body of the request was in an unknown format - accepted "
+                                 "media types include: {}",
+                                 accepted)};
+}
+
+Result<Ok> check_outside(const net::HttpRequest& http, const DoorLimits& limits) {
+  const std::string_view encoding = http.headers.get("Content-Encoding");
+  if (!encoding.empty() && !net::same_token(encoding, "identity"))
+    return fail(Reason::kUnsupportedMediaType,
+                "the body of the request is compressed, which is not supported");
+  if (http.body.size() > limits.body_bytes)
+    return fail(Reason::kRequestEntityTooLarge,
+                fmt::format("Request entity too large: limit is {}", limits.body_bytes));
+  return Ok{};
+}
+
+// k8s 1.36: how a body is shown that cannot be read.
+std::string summary(std::string_view body) {
+  constexpr std::size_t kMost = 30;
+  if (body.empty()) return "<empty>";
+  const std::string_view start = body.substr(0, kMost);
+  std::string out;
+  if (body.front() == '{')
+    out = start;
+  else
+    for (const char c : start) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return body.size() > kMost ? out + " ..." : out;
+}
+
+Result<std::string> yaml_as_json(std::string_view body, const DoorLimits& limits) {
+  return json::yaml_document_to_json(body,
+                                     {.max_bytes = limits.body_bytes, .max_depth = limits.depth});
+}
+
+kube::Body as_body(std::string bytes, std::string_view media_type) {
+  return {.bytes = std::make_shared<const std::string>(std::move(bytes)),
+          .media_type = std::string(media_type)};
+}
+
+}  // namespace
+
+Result<kube::Body> read_document(net::HttpRequest& http, const KindRow& row,
+                                 const DoorLimits& limits) {
+  if (const auto fine = check_outside(http, limits); !fine) return tl::unexpected(fine.error());
+  const std::string_view type = media_type_of(http.headers);
+  const auto unreadable = [&](const Error& why) {
+    return fail(Reason::kBadRequest,
+                fmt::format("the object provided is unrecognized (must be of type {}): {} ({})",
+                            row.kind.kind, why.message, summary(http.body)));
+  };
+  if (type.empty() || net::same_token(type, kJson)) return as_body(std::move(http.body), kJson);
+  if (net::same_token(type, kYaml)) {
+    Result<std::string> text = yaml_as_json(http.body, limits);
+    if (!text) {
+      text.error().message = "error converting YAML to JSON: yaml: " + text.error().message;
+      return unreadable(text.error());
+    }
+    return as_body(std::move(*text), kJson);
+  }
+  if (net::same_token(type, kProtobuf) && !row.custom) {
+    Result<std::string> text = kube::protobuf_to_json(http.body, row.id, limits.protobuf());
+    if (!text) return unreadable(text.error());
+    return as_body(std::move(*text), kJson);
+  }
+  return tl::unexpected(unsupported(row.custom ? "application/json, application/yaml"
+                                               : "application/json, application/yaml, "
+                                                 "application/vnd.kubernetes.protobuf"));
+}
+
+Result<std::string> read_delete_body(net::HttpRequest& http, const DoorLimits& limits) {
+  if (http.body.empty()) return std::string();
+  if (const auto fine = check_outside(http, limits); !fine) return tl::unexpected(fine.error());
+  const std::string_view type = media_type_of(http.headers);
+  if (type.empty() || net::same_token(type, kJson)) return std::move(http.body);
+  Result<std::string> text;
+  if (net::same_token(type, kYaml))
+    text = yaml_as_json(http.body, limits);
+  else if (net::same_token(type, kProtobuf))
+    text = kube::protobuf_to_json(http.body, {}, limits.protobuf());
+  else
+    return tl::unexpected(
+        unsupported("application/json, application/yaml, application/vnd.kubernetes.protobuf"));
+  if (!text) return fail(Reason::kBadRequest, text.error().message);
+  return text;
+}
+
+Result<kube::PatchType> patch_type_of(const net::Headers& headers, const KindRow& row) {
+  const std::string_view type = media_type_of(headers);
+  std::string accepted;
+  for (const PatchName& each : kPatches) {
+    if (row.custom && each.type == kube::PatchType::kStrategic) continue;
+    if (each.media_type == type) return each.type;
+    accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", each.media_type);
+  }
+  return tl::unexpected(unsupported(accepted));
+}
+
+Result<kube::Body> read_patch(net::HttpRequest& http, kube::PatchType type,
+                              const DoorLimits& limits) {
+  if (const auto fine = check_outside(http, limits); !fine) return tl::unexpected(fine.error());
+  const std::string_view media_type = kPatches[static_cast<std::size_t>(type)].media_type;
+  if (type != kube::PatchType::kApply) return as_body(std::move(http.body), media_type);
+  Result<std::string> text = yaml_as_json(http.body, limits);
+  if (!text) return fail(Reason::kBadRequest, "error decoding YAML: " + text.error().message);
+  return as_body(std::move(*text), media_type);
+}
+
+}  // namespace berth::apiserver

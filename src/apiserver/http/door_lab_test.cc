@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lab itself; in a file of tests so that it is no part of the library.
+#include "apiserver/http/door_lab.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace berth::apiserver {
+namespace {
+
+class FakeReply final : public net::HttpReply::Impl {
+ public:
+  explicit FakeReply(std::shared_ptr<FakeClient> client) : client_(std::move(client)) {}
+  ~FakeReply() override {
+    if (!client_->sent && !client_->ended) client_->abandoned = true;
+  }
+  void send(net::HttpResponse response, net::Gzip gzip) override {
+    client_->headers = response.headers;
+    client_->sent = std::move(response);
+    client_->compressible = gzip == net::Gzip::kIfLarge;
+    client_->when_gone.clear();
+  }
+  void begin(int status, net::Headers headers) override {
+    client_->begun = status;
+    client_->headers = std::move(headers);
+  }
+  void write(std::string bytes, Done<Ok> taken) override {
+    if (client_->gone) return taken(fail(Reason::kUnreachable, "gone"));
+    client_->pieces.push_back(std::move(bytes));
+    if (client_->reads) return taken(Ok{});
+    client_->unread.push_back(std::move(taken));
+  }
+  void end() override {
+    client_->ended = true;
+    client_->when_gone.clear();
+  }
+  bool gone() const override { return client_->gone; }
+  void when_gone(Done<Ok> left) override {
+    if (client_->gone) return left(Ok{});
+    client_->when_gone.push_back(std::move(left));
+  }
+
+ private:
+  std::shared_ptr<FakeClient> client_;
+};
+
+class Stream final : public kube::WatchStream {
+ public:
+  explicit Stream(std::shared_ptr<FakeWatch> watch) : watch_(std::move(watch)) {}
+  ~Stream() override {
+    watch_->ended = true;
+    watch_->waiting = {};
+  }
+  void read(Done<Batch> done) override {
+    ++watch_->reads;
+    watch_->waiting = std::move(done);
+  }
+
+ private:
+  std::shared_ptr<FakeWatch> watch_;
+};
+
+}  // namespace
+
+std::string FakeClient::body() const {
+  if (sent) return sent->body;
+  std::string out;
+  for (const std::string& piece : pieces) out += piece;
+  return out;
+}
+
+std::string FakeClient::header(std::string_view name) const {
+  return std::string(headers.get(name));
+}
+
+void FakeClient::read_one() {
+  for (Done<Ok>& taken : std::exchange(unread, {})) taken(Ok{});
+}
+
+void FakeClient::leave() {
+  gone = true;
+  for (Done<Ok>& left : std::exchange(when_gone, {})) left(Ok{});
+  for (Done<Ok>& taken : std::exchange(unread, {})) taken(fail(Reason::kUnreachable, "gone"));
+}
+
+void FakeWatch::give(std::vector<kube::WatchEvent> events, bool end) {
+  std::exchange(waiting, {})(kube::WatchStream::Batch{.events = std::move(events), .end = end});
+}
+
+DoorLab::DoorLab(DoorOptions options)
+    : door(std::make_unique<Door>(
+          scope, api,
+          [this](Credentials who, kube::ApiRequest what, Done<kube::ApiReply> done) {
+            EXPECT_TRUE(api.here());
+            credentials = std::move(who);
+            request = std::move(what);
+            if (answer) return done(answer(*request));
+            unanswered = std::move(done);
+          },
+          kinds, Random(7), std::move(options))) {}
+
+DoorLab::~DoorLab() {
+  if (!scope.closing()) scope.close({}, [] {});
+  settle();
+}
+
+std::shared_ptr<FakeClient> DoorLab::send(net::HttpRequest http, std::string address, bool reads) {
+  auto client = std::make_shared<FakeClient>();
+  client->reads = reads;
+  io.post([this, http = std::move(http), address, client]() mutable {
+    door->handle(std::move(http), {.address = address},
+                 net::HttpReply(std::make_shared<FakeReply>(client)));
+  });
+  settle();
+  return client;
+}
+
+std::shared_ptr<FakeClient> DoorLab::get(std::string target, std::string accept) {
+  net::HttpRequest http{.target = std::move(target)};
+  if (!accept.empty()) http.headers.add("Accept", std::move(accept));
+  return send(std::move(http));
+}
+
+kube::ApiReply DoorLab::watched(const std::shared_ptr<FakeWatch>& watch) {
+  kube::ApiReply reply;
+  reply.body = std::unique_ptr<kube::WatchStream>(std::make_unique<Stream>(watch));
+  return reply;
+}
+
+kube::Object config_map(std::string_view name, std::size_t bytes) {
+  return kube::Object::parse(
+             kube::kConfigMap,
+             fmt::format(
+                 R"({{"metadata":{{"name":"{}","resourceVersion":"5"}},"data":{{"x":"{}"}}}})",
+                 name, std::string(bytes, 'x')))
+      .value();
+}
+
+kube::ApiReply reply_with(kube::Object object, int code) {
+  kube::ApiReply reply;
+  reply.code = code;
+  reply.body = std::move(object);
+  return reply;
+}
+
+kube::ApiReply reply_with(kube::ObjectList list) {
+  kube::ApiReply reply;
+  reply.body = std::move(list);
+  return reply;
+}
+
+}  // namespace berth::apiserver

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/http/door.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apiserver/http/door_lab.h"
+#include "json/slice.h"
+#include "net/gzip.h"
+
+namespace berth::apiserver {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Le;
+using testing::SizeIs;
+
+const char* const kMap = "/api/v1/namespaces/a/configmaps/m";
+const char* const kMaps = "/api/v1/namespaces/a/configmaps";
+const char* const kWatched = "/api/v1/configmaps?watch=true";
+
+kube::ObjectList many(std::size_t count, std::size_t bytes) {
+  kube::ObjectList list{.revision = 9, .continue_token = "", .remaining = {}, .items = {}};
+  for (std::size_t i = 0; i < count; ++i)
+    list.items.push_back(config_map(fmt::format("m{}", i), bytes));
+  return list;
+}
+
+kube::WatchEvent added(kube::Object object) { return {.object = std::move(object), .error = {}}; }
+
+TEST(Door, AnObjectComesWithItsHeaders) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) {
+    kube::ApiReply reply = reply_with(config_map("m"), 201);
+    reply.warnings = {"take care"};
+    return reply;
+  };
+  const auto client = lab.get(kMap);
+  EXPECT_EQ(client->status(), 201);
+  EXPECT_EQ(client->body(), config_map("m").json() + "\n");
+  EXPECT_EQ(client->header("Content-Type"), "application/json");
+  EXPECT_EQ(client->header("Cache-Control"), "no-cache, private");
+  EXPECT_EQ(client->header("Warning"), "299 - \"take care\"");
+  EXPECT_THAT(
+      client->header("Audit-Id"),
+      testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
+  ASSERT_TRUE(lab.request);
+  EXPECT_EQ(lab.request->name, "m");
+  EXPECT_EQ(lab.request->ns, "a");
+}
+
+TEST(Door, AClientsAuditIdIsKept) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m")); };
+  net::HttpRequest http{.target = kMap};
+  http.headers.add("Audit-ID", "mine");
+  EXPECT_EQ(lab.send(std::move(http))->header("Audit-Id"), "mine");
+}
+
+TEST(Door, TheServerIsToldWhoAsks) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m")); };
+  net::HttpRequest http{.target = kMap};
+  http.headers.add("Authorization", "Bearer secret");
+  lab.send(std::move(http));
+  EXPECT_EQ(lab.credentials.bearer_token, "secret");
+}
+
+TEST(Door, ErrorsAreStatuses) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) {
+    return tl::unexpected(Error{.reason = Reason::kTooManyRequests,
+                                .message = "later",
+                                .retry_after = std::chrono::milliseconds(1500)});
+  };
+  const auto client = lab.get(kMap);
+  EXPECT_EQ(client->status(), 429);
+  EXPECT_EQ(client->header("Retry-After"), "2");
+  EXPECT_EQ(client->header("Content-Type"), "application/json");
+  EXPECT_EQ(
+      client->body(),
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"later","reason":"TooManyRequests","details":{"retryAfterSeconds":2},"code":429})"
+      "\n");
+}
+
+TEST(Door, WhatCannotBeReadNeverReachesTheServer) {
+  DoorLab lab;
+  EXPECT_EQ(lab.get("/api/v1/pods?limit=x")->status(), 400);
+  EXPECT_EQ(lab.get("/api/v1/pods", "application/vnd.kubernetes.protobuf")->status(), 406);
+  EXPECT_EQ(lab.send({.method = "OPTIONS", .target = "/api/v1/pods"})->status(), 405);
+  EXPECT_FALSE(lab.request);
+}
+
+TEST(Door, WhatIsNowhereIsToldAsTheRealServerTellsIt) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return fail(Reason::kNotFound, "no such page"); };
+  const auto page = lab.get("/nowhere");
+  EXPECT_EQ(page->status(), 404);
+  EXPECT_EQ(page->body(), "404 page not found\n");
+  EXPECT_EQ(page->header("Content-Type"), "text/plain; charset=utf-8");
+  const auto resource = lab.get("/api/v1/ponds");
+  EXPECT_EQ(resource->status(), 404);
+  EXPECT_THAT(resource->body(),
+              HasSubstr(R"("message":"the server could not find the requested resource")"));
+}
+
+TEST(Door, PagesAreSentAsTheyAre) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest& request) {
+    EXPECT_EQ(request.raw_path, "/readyz?verbose");
+    EXPECT_EQ(request.accept, "text/plain");
+    kube::ApiReply reply;
+    reply.body = std::string("ok");
+    reply.content_type = "text/plain; charset=utf-8";
+    return reply;
+  };
+  const auto client = lab.get("/readyz?verbose", "text/plain");
+  EXPECT_EQ(client->body(), "ok");
+  EXPECT_EQ(client->header("Content-Type"), "text/plain; charset=utf-8");
+}
+
+TEST(Door, FormsOfAnAnswerAreTheClientsChoice) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m")); };
+  const auto table = lab.get(kMap, "application/json;as=Table;v=v1;g=meta.k8s.io");
+  EXPECT_THAT(table->body(), HasSubstr(R"("kind":"Table")"));
+  const auto yaml = lab.get(kMap, "application/yaml");
+  EXPECT_EQ(yaml->header("Content-Type"), "application/yaml");
+  EXPECT_THAT(yaml->body(), HasSubstr("kind: ConfigMap\n"));
+  EXPECT_THAT(lab.get(std::string(kMap) + "?pretty=true")->body(),
+              HasSubstr("{\n  \"kind\": \"ConfigMap\",\n"));
+  EXPECT_EQ(
+      lab.get(kMap, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")->status(),
+      406);
+}
+
+TEST(Door, AShortListIsSentAtOnce) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(many(3, 10)); };
+  const auto client = lab.get(kMaps);
+  ASSERT_TRUE(client->sent);
+  EXPECT_EQ(json::Slice(client->body())["items"].size(), 3u);
+}
+
+TEST(Door, ALongListLeavesAsFastAsTheClientReads) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(many(1000, 2000)); };
+  const auto client = lab.send({.target = kMaps}, "127.0.0.1:1000", false);
+  EXPECT_THAT(client->pieces, SizeIs(1));
+  for (int i = 0; i < 100 && !client->ended; ++i) {
+    client->read_one();
+    lab.settle();
+    EXPECT_EQ(client->pieces.size(), client->ended ? client->pieces.size() : std::size_t(i) + 2);
+  }
+  EXPECT_TRUE(client->ended);
+  for (const std::string& piece : client->pieces) EXPECT_THAT(piece.size(), Le(140u << 10));
+  const std::string body = client->body();
+  EXPECT_TRUE(json::check(body));
+  EXPECT_EQ(json::Slice(body)["items"].size(), 1000u);
+  EXPECT_EQ(json::Slice(body)["items"][999]["metadata"]["name"].text(), "m999");
+}
+
+TEST(Door, ALongListCanBeIndentedToo) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(many(300, 2000)); };
+  const auto client = lab.get(std::string(kMaps) + "?pretty=true");
+  EXPECT_TRUE(client->ended);
+  EXPECT_TRUE(json::check(client->body()));
+  EXPECT_THAT(client->body(), HasSubstr("{\n  \"kind\": \"ConfigMapList\",\n"));
+}
+
+TEST(Door, AListThatIsTooLongForYamlIsRefused) {
+  DoorLab lab({.limits = {.yaml_bytes = 10'000}});
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(many(20, 1000)); };
+  EXPECT_EQ(lab.get(kMaps, "application/yaml")->status(), 406);
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(many(2, 1000)); };
+  EXPECT_EQ(lab.get(kMaps, "application/yaml")->status(), 200);
+}
+
+TEST(Door, OnlyWhatGoesFarIsCompressed) {
+  const auto ask = [](DoorLab& lab, const char* target, const char* from) {
+    net::HttpRequest http{.target = target};
+    http.headers.add("Accept-Encoding", "gzip");
+    return lab.send(std::move(http), from);
+  };
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(many(400, 1000)); };
+  EXPECT_EQ(ask(lab, kMaps, "127.0.0.1:1")->header("Content-Encoding"), "");
+  const auto far = ask(lab, kMaps, "10.0.0.1:1");
+  EXPECT_EQ(far->header("Content-Encoding"), "gzip");
+  EXPECT_EQ(far->header("Vary"), "Accept-Encoding");
+  const auto unpacked = net::gunzip(far->body(), 10 << 20);
+  ASSERT_TRUE(unpacked);
+  EXPECT_EQ(json::Slice(*unpacked)["items"].size(), 400u);
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m", 200'000)); };
+  EXPECT_TRUE(ask(lab, kMap, "10.0.0.1:1")->compressible);
+  EXPECT_FALSE(ask(lab, kMap, "127.0.0.1:1")->compressible);
+  lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m", 100)); };
+  EXPECT_FALSE(ask(lab, kMap, "10.0.0.1:1")->compressible);
+}
+
+class DoorWatch : public testing::Test {
+ protected:
+  DoorWatch() {
+    lab_.answer = [this](const kube::ApiRequest&) { return lab_.watched(watch_); };
+  }
+  DoorLab lab_;
+  std::shared_ptr<FakeWatch> watch_ = std::make_shared<FakeWatch>();
+};
+
+TEST_F(DoorWatch, EventsAreLinesAndABatchIsOnePiece) {
+  const auto client = lab_.get(kWatched);
+  EXPECT_EQ(client->begun, 200);
+  EXPECT_EQ(client->header("Content-Type"), "application/json");
+  EXPECT_EQ(lab_.door->watches(), 1u);
+  watch_->give({added(config_map("a")), added(config_map("b"))});
+  lab_.settle();
+  EXPECT_THAT(client->pieces,
+              ElementsAre(AllOf(HasSubstr(R"({"type":"ADDED","object":{"kind":"ConfigMap")"),
+                                HasSubstr(R"("name":"b")"))));
+  EXPECT_EQ(std::count(client->pieces[0].begin(), client->pieces[0].end(), '\n'), 2);
+  watch_->give({added(config_map("c"))}, true);
+  lab_.settle();
+  EXPECT_THAT(client->pieces, SizeIs(2));
+  EXPECT_TRUE(client->ended);
+  EXPECT_TRUE(watch_->ended);
+  EXPECT_EQ(lab_.door->watches(), 0u);
+}
+
+TEST_F(DoorWatch, AnEndWithoutEventsIsACleanEnd) {
+  const auto client = lab_.get(kWatched);
+  watch_->give({}, true);
+  lab_.settle();
+  EXPECT_TRUE(client->ended);
+  EXPECT_FALSE(client->abandoned);
+}
+
+TEST_F(DoorWatch, AStreamThatBreaksIsNotEndedCleanly) {
+  const auto client = lab_.get(kWatched);
+  std::exchange(watch_->waiting, {})(fail(Reason::kUnreachable, "broken"));
+  lab_.settle();
+  EXPECT_FALSE(client->ended);
+  EXPECT_TRUE(client->abandoned);
+  EXPECT_EQ(lab_.door->watches(), 0u);
+}
+
+TEST_F(DoorWatch, AClientThatDoesNotReadIsNotWrittenTo) {
+  const auto client = lab_.send({.target = kWatched}, "127.0.0.1:1", false);
+  std::vector<kube::WatchEvent> events;
+  for (int i = 0; i < 500; ++i) events.push_back(added(config_map("m", 2000)));
+  watch_->give(std::move(events));
+  lab_.settle();
+  EXPECT_THAT(client->pieces, SizeIs(1));
+  EXPECT_THAT(client->pieces[0].size(), Le(140u << 10));
+  EXPECT_EQ(watch_->reads, 1u) << "no more is taken from the store";
+  for (int i = 0; i < 20; ++i) {
+    client->read_one();
+    lab_.settle();
+  }
+  EXPECT_EQ(watch_->reads, 2u);
+  const std::string body = client->body();
+  EXPECT_EQ(std::count(body.begin(), body.end(), '\n'), 500);
+}
+
+TEST_F(DoorWatch, AClientThatLeavesEndsItsWatchAtOnce) {
+  const auto idle = lab_.get(kWatched);
+  EXPECT_FALSE(watch_->ended);
+  idle->leave();
+  lab_.settle();
+  EXPECT_TRUE(watch_->ended);
+  EXPECT_EQ(lab_.door->watches(), 0u);
+
+  watch_ = std::make_shared<FakeWatch>();
+  const auto busy = lab_.send({.target = kWatched}, "127.0.0.1:1", false);
+  watch_->give({added(config_map("a"))});
+  lab_.settle();
+  busy->leave();
+  lab_.settle();
+  EXPECT_TRUE(watch_->ended);
+}
+
+TEST_F(DoorWatch, AClientThatLeftBeforeTheAnswerEndsItsWatch) {
+  lab_.answer = nullptr;
+  const auto client = lab_.get(kWatched);
+  client->leave();
+  lab_.unanswered(lab_.watched(watch_));
+  lab_.settle();
+  EXPECT_TRUE(watch_->ended);
+  EXPECT_EQ(lab_.door->watches(), 0u);
+}
+
+TEST_F(DoorWatch, WatchesOfOneClientAreBounded) {
+  DoorLab lab({.limits = {.watches_per_client = 2}});
+  lab.answer = [&](const kube::ApiRequest&) { return lab.watched(std::make_shared<FakeWatch>()); };
+  const auto first = lab.get(kWatched);
+  lab.get(kWatched);
+  const auto third = lab.get(kWatched);
+  EXPECT_EQ(third->status(), 429);
+  EXPECT_EQ(third->header("Retry-After"), "1");
+  EXPECT_EQ(lab.send({.target = kWatched}, "10.0.0.1:5")->begun, 200);
+  first->leave();
+  lab.settle();
+  EXPECT_EQ(lab.get(kWatched)->begun, 200);
+}
+
+TEST_F(DoorWatch, ARefusedWatchIsNotCounted) {
+  lab_.answer = [](const kube::ApiRequest&) { return fail(Reason::kForbidden, "no"); };
+  EXPECT_EQ(lab_.get(kWatched)->status(), 403);
+  EXPECT_EQ(lab_.door->watches(), 0u);
+}
+
+TEST_F(DoorWatch, ClosingEndsEverything) {
+  const auto client = lab_.get(kWatched);
+  lab_.answer = nullptr;
+  const auto waiting = lab_.get(kMap);
+  lab_.scope.close({}, [] {});
+  lab_.settle();
+  EXPECT_TRUE(watch_->ended);
+  EXPECT_TRUE(client->abandoned);
+  EXPECT_EQ(waiting->status(), 503);
+  EXPECT_EQ(lab_.get(kMap)->status(), 503);
+}
+
+TEST(Door, ManyIdleWatchesCostLittle) {
+  DoorLab lab;
+  std::vector<std::shared_ptr<FakeClient>> clients;
+  lab.answer = [&](const kube::ApiRequest&) { return lab.watched(std::make_shared<FakeWatch>()); };
+  for (int i = 0; i < 2000; ++i) clients.push_back(lab.get(kWatched));
+  EXPECT_EQ(lab.door->watches(), 2000u);
+  for (const auto& client : clients) client->leave();
+  lab.settle();
+  EXPECT_EQ(lab.door->watches(), 0u);
+}
+
+TEST(Door, ItsServerHasItsLimits) {
+  DoorLab lab(
+      {.limits = {.body_bytes = 100, .header_bytes = 1000, .connections = 7, .idle_time = 5s}});
+  const net::HttpLimits limits = lab.door->server_options().limits;
+  EXPECT_GT(limits.request_body_bytes, 100u);
+  EXPECT_EQ(limits.header_bytes, 1000u);
+  EXPECT_EQ(limits.connections, 7u);
+  EXPECT_EQ(limits.idle_timeout, Duration(5s));
+}
+
+}  // namespace
+}  // namespace berth::apiserver

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/http/headers.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace berth::apiserver {
+namespace {
+
+constexpr std::size_t kMostTogether = 4096, kMostOfOne = 256, kMostAuditId = 64;
+
+std::string quoted_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) continue;
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+// At most that many bytes, and no character in halves.
+std::string_view cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+}  // namespace
+
+std::string address_of(std::string_view peer) {
+  return std::string(peer.substr(0, peer.rfind(':')));
+}
+
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address == "[::1]" || address == "::1" ||
+         address.starts_with("[::ffff:127.") || address.starts_with("::ffff:127.");
+}
+
+std::optional<std::string> chosen_audit_id(const net::Headers& headers) {
+  const std::string_view id = headers.get("Audit-Id");
+  if (id.empty() || id.size() > kMostAuditId) return std::nullopt;
+  return std::string(id);
+}
+
+void add_warnings(const std::vector<std::string>& texts, net::Headers& headers) {
+  std::size_t together = 0;
+  for (const std::string& text : texts) together += text.size();
+  const bool long_ones = together > kMostTogether;
+  std::size_t said = 0;
+  std::vector<std::string_view> before;
+  for (const std::string& text : texts) {
+    if (std::find(before.begin(), before.end(), text) != before.end()) continue;
+    before.push_back(text);
+    const std::string_view told = long_ones ? cut(text, kMostOfOne) : std::string_view(text);
+    said += told.size();
+    if (said > kMostTogether) return;
+    headers.add("Warning", fmt::format("299 - {}", quoted_text(told)));
+  }
+}
+
+}  // namespace berth::apiserver

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small things said in headers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http.h"
+
+namespace berth::apiserver {
+
+std::string address_of(std::string_view peer);  // "127.0.0.1" of "127.0.0.1:51234"
+bool is_loopback(std::string_view address);
+
+// A client may bring its own, so that what several servers log can be put together.
+std::optional<std::string> chosen_audit_id(const net::Headers&);
+
+// Warning: 299 - "text". k8s 1.36: where they are long together, each is cut, and then some are
+// left out.
+void add_warnings(const std::vector<std::string>& texts, net::Headers&);
+
+}  // namespace berth::apiserver

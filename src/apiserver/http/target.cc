@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/http/target.h"
+
+#include <span>
+#include <vector>
+
+namespace berth::apiserver {
+namespace {
+
+using Parts = std::span<const std::string_view>;
+
+// Without the slashes around it; nothing where a part is empty or would lead elsewhere.
+std::vector<std::string_view> split(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    if (part.empty() || part == "." || part == "..") return {};
+    parts.push_back(part);
+    if (part.size() == path.size()) return parts;
+    path.remove_prefix(part.size() + 1);
+  }
+}
+
+bool is_namespace_subresource(std::string_view part) {
+  return part == "status" || part == "finalize";
+}
+
+}  // namespace
+
+Target find_target(const Kinds& kinds, std::string_view path) {
+  const std::vector<std::string_view> all = split(path);
+  Parts parts = all;
+  if (parts.size() < 2 || (parts[0] != "api" && parts[0] != "apis")) return {};
+  std::string_view group;
+  if (parts[0] == "apis") {
+    group = parts[1];
+    parts = parts.subspan(1);
+  }
+  if (parts.size() < 2 || (all[0] == "apis" && group.empty())) return {};
+  const std::string_view version = parts[1];
+  parts = parts.subspan(2);
+  if (parts.empty() || !kinds.serves(group, version)) return {};
+
+  const Target none{.below_version = true};
+  Target target;
+  if (parts[0] == "watch") {
+    target.watched = true;
+    parts = parts.subspan(1);
+    if (parts.empty()) return none;
+  }
+  bool in_namespace = false;
+  const bool further = parts.size() > 2 && !is_namespace_subresource(parts[2]);
+  if (parts[0] == "namespaces" && further) {
+    in_namespace = true;
+    target.ns = parts[1];
+    parts = parts.subspan(2);
+  }
+  target.row = kinds.find(group, version, parts[0]);
+  if (target.row == nullptr || parts.size() > 3) return none;
+  if (parts.size() > 1) target.name = parts[1];
+  if (parts.size() > 2) target.subresource = parts[2];
+  const bool namespaced = target.row->kind.namespaced;
+  if (in_namespace && !namespaced) return none;
+  if (namespaced && !in_namespace && !target.name.empty()) return none;
+  if (!target.subresource.empty() &&
+      (target.watched || target.row->subresource(target.subresource) == nullptr))
+    return none;
+  return target;
+}
+
+}  // namespace berth::apiserver
