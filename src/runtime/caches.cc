@@ -204,6 +204,12 @@ std::optional<KindId> Caches::followed(std::string_view resource) const {
   return found->second.first;
 }
 
+std::vector<KindId> Caches::followed() const {
+  std::vector<KindId> all;
+  for (const auto& [name, of] : kinds_) all.push_back(of.first);
+  return all;
+}
+
 std::vector<std::string> Caches::unsynced() const {
   std::vector<std::string> names;
   for (const auto& [name, of] : kinds_)

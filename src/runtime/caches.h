@@ -61,6 +61,7 @@ class Caches final : public Lookup {
                                         std::string_view value) const override;
   std::optional<KindId> served(std::string_view api_version, std::string_view kind) const override;
   std::optional<KindId> followed(std::string_view resource) const override;
+  std::vector<KindId> followed() const override;
   bool gone(std::string_view uid) const override { return gone_.count(uid) > 0; }
 
   bool holds(const Wait&) const;  // kinds that are not kept hold anything

@@ -77,7 +77,10 @@ class Objects final : public Lookup {
     }
     check_failed(__FILE__, __LINE__, "index", "no index of that name");
   }
-  kube::Revision seen(KindId) const override { return revision_; }
+  kube::Revision seen(KindId kind) const override {
+    return behind.count(name_of(kind)) > 0 ? 0 : revision_;
+  }
+  std::set<std::string> behind;  // "secrets.": caches that are late
   std::vector<const Object*> everywhere(std::string_view index,
                                         std::string_view value) const override {
     std::vector<const Object*> out;
@@ -98,6 +101,8 @@ class Objects final : public Lookup {
     const std::size_t dot = resource.find('.');
     return kube::find_resource(resource.substr(dot + 1), "v1", resource.substr(0, dot));
   }
+  std::vector<KindId> followed() const override { return followed_kinds; }
+  std::vector<KindId> followed_kinds;
   bool gone(std::string_view uid) const override { return gone_uids.count(std::string(uid)) > 0; }
   std::set<std::string> gone_uids;
 

@@ -41,6 +41,7 @@ class Lookup {
   virtual std::optional<KindId> followed(std::string_view /*resource*/) const {  // "jobs.batch"
     return std::nullopt;
   }
+  virtual std::vector<KindId> followed() const { return {}; }  // by resource name
   // The object of that uid was seen to go. False for most that went long ago: then ask.
   virtual bool gone(std::string_view /*uid*/) const { return false; }
 };
@@ -92,6 +93,7 @@ class View {
   std::optional<KindId> followed(std::string_view resource) const {
     return objects_.followed(resource);
   }
+  std::vector<KindId> followed() const { return objects_.followed(); }
   bool gone(std::string_view uid) const { return objects_.gone(uid); }
 
   const FailedAction* failed() const {

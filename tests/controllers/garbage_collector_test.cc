@@ -16,7 +16,8 @@ using testing::UnorderedElementsAre;
 
 const std::vector<KindId> kKinds = {
     kube::kPod,        kube::kSecret,    kube::kConfigMap, kube::kReplicaSet,
-    kube::kDeployment, kube::kNamespace, kube::kNode,      kube::kCustomResourceDefinition};
+    kube::kDeployment, kube::kNamespace, kube::kNode,      kube::kCustomResourceDefinition,
+    kube::kEvent};
 
 Controllers collector() {
   return [] { return *make_controllers({"garbage-collector-controller"}); };
@@ -197,7 +198,9 @@ void families(Lab& lab) {
   const Object owner = make(lab, "ConfigMap", "owner");
   for (const char* name : {"a", "b", "c"}) make(lab, "Secret", name, ref(owner));
   const Object second = make(lab, "ConfigMap", "second");
-  for (const char* name : {"d", "e"}) make(lab, "Secret", name, ref(second) + "," + ref(owner));
+  for (const char* name : {"d", "e"}) make(lab, "Secret", name, ref(second));
+  const Object third = make(lab, "ConfigMap", "third");
+  make(lab, "Secret", "f", ref(third) + "," + ref(owner));
   lab.run(1min);
   lab.erase(kube::kConfigMap, {"default", "owner"}, Propagation::kBackground);
   lab.run(1min);

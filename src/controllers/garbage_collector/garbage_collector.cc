@@ -4,6 +4,7 @@
 // object alone: may it stay, and what keeps it from going? An owner that the caches do not show is
 // looked up on the server before anything is removed for its sake.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -70,10 +71,38 @@ class Run {
  private:
   std::vector<const Object*> dependents() const { return view_.everywhere(kOwners, item_.uid()); }
 
-  // All dependents first; the finalizer goes once the caches show none.
+  // All dependents first; the finalizer goes once there are none. A dependent that was overlooked
+  // would be removed for want of its owner: caches that may not show what was there when the owner
+  // was deleted are not believed.
   void set_free() {
-    const auto all = dependents();
-    for (const Object* one : all) keep_owners(*one, {std::string(item_.uid())});
+    std::map<std::string, Object> all;  // by uid
+    for (const Object* one : dependents()) all.emplace(one->uid(), *one);
+    bool complete = true;
+    for (const KindId kind : view_.followed()) {
+      if (view_.seen(kind) >= item_.revision()) continue;
+      if (!kube::kind_of(kind).namespaced && !item_.ns().empty()) continue;
+      const std::string question = "all " + key_of(kube::kind_of(kind), "", "").ns;
+      const Answer* answer = view_.answer(question);
+      if (answer == nullptr) {
+        kube::ApiRequest list;
+        list.verb = kube::Verb::kList;
+        list.kind = kind;
+        list.ns = item_.ns();
+        plan_.ask(question, std::move(list));
+      } else if (answer->error && answer->error->reason != Reason::kNotFound) {
+        plan_.again_at(now_ + kRetry);
+      }
+      complete &=
+          answer != nullptr && (!answer->error || answer->error->reason == Reason::kNotFound);
+      if (answer == nullptr) continue;
+      for (const Object& one : answer->objects) {
+        const auto owners = owner_uids(one);
+        if (std::find(owners.begin(), owners.end(), item_.uid()) != owners.end())
+          all.insert_or_assign(std::string(one.uid()), one);
+      }
+    }
+    if (!complete) return;
+    for (const auto& [uid, one] : all) keep_owners(one, {std::string(item_.uid())});
     if (all.empty()) remove_finalizer(kOrphan);
   }
 

@@ -137,6 +137,25 @@ TEST_F(GarbageCollectorTable, SetsDependentsFreeBeforeTheOwner) {
             "patch replicasets a/r: {\"metadata\":{\"finalizers\":[]}}\n");
 }
 
+TEST_F(GarbageCollectorTable, AsksForDependentsThatALateCacheMayNotShow) {
+  add(kube::kReplicaSet, "r", std::string(kDeleted) + R"(,"finalizers":["orphan"])");
+  objects.followed_kinds = {kube::kPod, kube::kSecret};
+  objects.behind = {"secrets."};
+  EXPECT_EQ(plan("replicasets.apps/a", "r").text(), "ask all secrets./\n");
+  runtime::Answer late;
+  late.objects.push_back(*kube::Object::parse(
+      kube::kSecret,
+      fmt::format(
+          R"({{"metadata":{{"name":"s","namespace":"a","uid":"uid-s","resourceVersion":"5"{}}}}})",
+          owned_by(owner("ReplicaSet", "r")))));
+  objects.memory.answers["all secrets./"] = late;
+  EXPECT_EQ(plan("replicasets.apps/a", "r").text(),
+            "patch secrets a/s: {\"metadata\":{\"ownerReferences\":[]}}\n");
+  objects.memory.answers["all secrets./"] = runtime::Answer{};
+  EXPECT_EQ(plan("replicasets.apps/a", "r").text(),
+            "patch replicasets a/r: {\"metadata\":{\"finalizers\":[]}}\n");
+}
+
 TEST_F(GarbageCollectorTable, LeavesTheRestToItsDeletion) {
   add(kube::kPod, "p", owned_by(owner("ReplicaSet", "r")) + kDeleted);
   EXPECT_EQ(plan().text(), "");
