@@ -169,11 +169,20 @@ class PodText {
 class Bench {
  public:
   explicit Bench(LabOptions options = {}, Seed seed = 1) : world(seed) {
+    start_lab(std::move(options), seed);
+  }
+  void start_lab(LabOptions options, Seed seed) {
+    home = &scope.child("home");
     lab = std::make_unique<Lab>(
-        scope, LabParts{store, api, Random(seed), Logger(sink, world.clock(), LogLevel::kInfo)},
+        *home, LabParts{store, api, Random(seed), Logger(sink, world.clock(), LogLevel::kInfo)},
         std::move(options));
     lab->start(scope.done<Ok>(1h, [this](Result<Ok> r) { started = std::move(r); }));
     world.run_for(1s);
+  }
+  void stop_lab() {
+    home->close({}, [] {});
+    world.run_for(1s);
+    lab.reset();
   }
   ~Bench() {
     scope.close({}, [] {});
@@ -229,6 +238,7 @@ class Bench {
   apiserver::Store store{scope, {}};
   SmallApi api{scope, store};
   StringSink sink;
+  Scope* home = nullptr;
   std::unique_ptr<Lab> lab;
   std::optional<Result<Ok>> started;
 };
