@@ -73,6 +73,7 @@ Instant Lab::now() const { return scope_.executor().clock().now(); }
 WallTime Lab::wall() const { return scope_.executor().clock().wall(); }
 
 void Lab::start(Done<Ok> done) {
+  started_ = wall();
   birth_ = std::make_unique<Birth>();
   birth_->done = std::move(done);
   for (const kube::Object& node : options_.given_nodes) birth_->waiting.push_back(node.json());

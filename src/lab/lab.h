@@ -23,8 +23,9 @@
 
 namespace berth::lab {
 
-// Takes the place of the usual life of pods or nodes; see stages/.
+// Takes the place of the usual life of pods or nodes; see stages/stages.h.
 class Stages;
+struct TemplateFacts;
 
 enum class Heartbeat : std::uint8_t {
   kPaced,     // leases every ten seconds, statuses every five minutes
@@ -137,6 +138,17 @@ class Lab {
   std::string address_of(std::uint32_t pod);
   std::string refusal(std::uint32_t pod, std::string& message);
 
+  std::string host_address(std::uint32_t node) const;
+
+  // lab_stages.cc
+  bool staged(kube::KindId) const;
+  void send_in_turn(std::vector<kube::ApiRequest>, std::size_t next,
+                    Fn<void(Result<kube::ApiReply>)>);
+  TemplateFacts facts(std::uint32_t node, std::uint32_t pod);
+  void follow_stages(std::uint32_t pod);
+  void enter_stage(std::uint32_t pod);
+  void follow_node_stages(std::uint32_t node);
+
   // lab_leases.cc
   void begin_beating(std::uint32_t node);
   void beat_later();
@@ -155,6 +167,7 @@ class Lab {
   std::unique_ptr<Feed> node_feed_, pod_feed_;
   std::unique_ptr<Beats> beats_;
   std::unique_ptr<Birth> birth_;
+  WallTime started_{};
   std::uint64_t writes_ = 0, refused_ = 0, renewals_ = 0;
 };
 

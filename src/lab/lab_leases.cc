@@ -107,7 +107,7 @@ void Lab::beat() {
     // One that has joined since the slot's last turn is not due yet.
     if (at - nodes_[node].renewed < options_.lease_period / 2) continue;
     renew(node, at);
-    if (at - nodes_[node].reported >= options_.status_period) report(node);
+    if (at - nodes_[node].reported >= options_.status_period && !staged(kube::kNode)) report(node);
   }
   beat_later();
 }

@@ -164,7 +164,8 @@ void Lab::read_node_annotations(std::uint32_t at) {
 
 void Lab::look_at_node(std::uint32_t at) {
   const NodeRow& row = nodes_[at];
-  if (!beats(row) || row.writing || options_.stages != nullptr) return;
+  if (staged(kube::kNode)) return follow_node_stages(at);
+  if (!beats(row) || row.writing) return;
   const json::Slice status = row.node.status();
   if (complete(status) && says(status, static_cast<Health>(row.health))) return;
   report(at);

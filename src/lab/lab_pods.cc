@@ -125,17 +125,23 @@ void Lab::look_at_pod(std::uint32_t at) {
   row.timer = TimerId::kNone;
   // The kubelet of a node that is gone or silent does nothing.
   if (row.writing || !nodes_[row.node].node.valid() || !beats(nodes_[row.node])) return;
-  live(at);
+  if (staged(kube::kPod))
+    follow_stages(at);
+  else
+    live(at);
+}
+
+std::string Lab::host_address(std::uint32_t node) const {
+  for (const json::Slice each : nodes_[node].node.status()["addresses"].elements())
+    if (each["type"].equals("InternalIP")) return each["address"].text();
+  return node_address(node);
 }
 
 void Lab::live(std::uint32_t at) {
   PodRow& row = pods_[at];
   const NodeRow& node = nodes_[row.node];
   const WallTime at_time = wall();
-  std::string host_ip;
-  for (const json::Slice each : node.node.status()["addresses"].elements())
-    if (each["type"].equals("InternalIP")) host_ip = each["address"].text();
-  if (host_ip.empty()) host_ip = node_address(row.node);
+  const std::string host_ip = host_address(row.node);
   const std::string pod_ip =
       row.pod.member("spec")["hostNetwork"].boolean() ? host_ip : address_of(at);
   std::string message;

@@ -23,8 +23,7 @@ struct PodRow {
   bool writing : 1 = false;                      // a write is under way
   bool crash : 1 = false;                        // its containers have to end
   bool seen : 1 = false;                         // during the relist under way
-  bool stage_drawn : 1 = false;                  // a stage is chosen, its timer runs
-  std::uint8_t stage = 0;
+  std::uint8_t stage = 0;                        // where it goes next, with stages
 };
 static_assert(sizeof(PodRow) <= 48);
 
