@@ -44,6 +44,14 @@ struct Subresource {
   std::vector<std::string_view> verbs;
 };
 
+// Where a Scale finds what it shows, below the document's top: "spec.replicas". A selector may be
+// text, a LabelSelector or plain labels.
+struct ScalePaths {
+  std::string replicas = "spec.replicas";
+  std::string status_replicas = "status.replicas";
+  std::string selector = "spec.selector";  // "": it has none
+};
+
 // A field that selectors may ask for; what stands in the object, as text.
 struct FieldLabel {
   std::string label;
@@ -70,6 +78,7 @@ struct KindRow {
   const json::Message* schema = nullptr;
   std::vector<Column> columns;
   std::vector<Subresource> subresources = {};
+  ScalePaths scale_paths = {};  // where there is a subresource "scale"
   std::vector<FieldLabel> field_labels = {};
   // True: an unknown field label is told with the kind's name in it, as some kinds do.
   NameRule name_rule = nullptr;

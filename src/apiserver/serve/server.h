@@ -4,15 +4,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "apiserver/admission/admission.h"
 #include "apiserver/auth/auth.h"
 #include "apiserver/kinds/registry.h"
+#include "apiserver/serve/traffic.h"
 #include "apiserver/store/store.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -20,6 +18,8 @@
 #include "kube/api.h"
 
 namespace berth::apiserver {
+
+class Core;
 
 struct ServerParts {
   Store& store;
@@ -33,12 +33,16 @@ struct ServerParts {
 };
 
 struct ServerOptions {
-  json::Limits json = {};                             // of bodies
-  Duration request_limit = std::chrono::seconds(60);  // of all but watches
-  Duration watch_from = std::chrono::minutes(30);     // without timeoutSeconds: this to twice this
+  json::Limits json = {.max_bytes = std::size_t{3} << 20};  // of bodies
+  Duration request_limit = std::chrono::seconds(60);        // of all but watches
+  Duration watch_from = std::chrono::minutes(30);    // without timeoutSeconds: this to twice this
+  Duration revision_wait = std::chrono::seconds(3);  // for a revision that is still to come
+  TrafficLimits limits = {};
+  std::string address = "";  // where clients reach it, for /api: "10.0.0.1:6443"
 };
 
-// Loop-confined to its scope's executor, the store's.
+// Loop-confined to its scope's executor, the store's. That scope, a child of `parent`, is closed
+// before the server goes, or its process is dead.
 class Server final : public kube::ApiHandler {
  public:
   Server(Scope& parent, ServerParts, ServerOptions = {});
@@ -49,7 +53,7 @@ class Server final : public kube::ApiHandler {
   void handle(Credentials, kube::ApiRequest, Done<kube::ApiReply>);
 
   // What answers paths that are no resources: "/version", or everything below "/openapi/". The
-  // longest one counts. Only GET reaches it.
+  // longest one counts. Only GET reaches it. One that is there already is replaced.
   using Page = std::function<Result<kube::ApiReply>(const kube::ApiRequest&)>;
   void page(std::string path, Page);
   // What answers a kind that is not stored (TokenReview), or a subresource of one that is
@@ -69,8 +73,7 @@ class Server final : public kube::ApiHandler {
   std::size_t open_requests() const;  // not watches; for whoever waits for quiet
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::shared_ptr<Core> core_;  // calls in progress keep it
 };
 
 }  // namespace berth::apiserver

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/serve/pages.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apiserver/discovery/discovery.h"
+#include "json/writer.h"
+
+namespace berth::apiserver {
+namespace {
+
+using kube::ApiReply;
+
+ApiReply text_page(std::string text, std::string type = "text/plain; charset=utf-8") {
+  ApiReply reply;
+  reply.body = std::move(text);
+  reply.content_type = std::move(type);
+  return reply;
+}
+
+std::string_view path_of(const kube::ApiRequest& asked) {
+  return std::string_view(asked.raw_path).substr(0, asked.raw_path.find('?'));
+}
+
+bool asks(const kube::ApiRequest& asked, std::string_view word) {
+  const std::size_t at = asked.raw_path.find('?');
+  if (at == std::string::npos) return false;
+  std::string_view rest = std::string_view(asked.raw_path).substr(at + 1);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view one = rest.substr(0, end);
+    if (one.substr(0, one.find('=')) == word) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+// What is looked at. All but the store are as healthy as the loop that answers.
+constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
+
+bool healthy(const Core& core, std::string_view check) {
+  return check != "etcd" || !core.store.refusing_writes();
+}
+
+Result<ApiReply> health(const Core& core, const kube::ApiRequest& asked, std::string_view root) {
+  std::string_view name = path_of(asked);
+  name.remove_prefix(root.size());
+  if (!name.empty()) {
+    name.remove_prefix(1);
+    if (std::find(std::begin(kChecks), std::end(kChecks), name) == std::end(kChecks))
+      return tl::unexpected(unknown_resource());
+    if (healthy(core, name)) return text_page("ok");
+  }
+  std::string lines;
+  bool all = true;
+  for (const std::string_view check : kChecks) {
+    if (!name.empty() && check != name) continue;
+    const bool fine = healthy(core, check);
+    all &= fine;
+    lines += fine ? fmt::format("[+]{} ok\n", check)
+                  : fmt::format("[-]{} failed: reason withheld\n", check);
+  }
+  const std::string_view word = root.substr(1);
+  if (!all) {
+    ApiReply reply = text_page(fmt::format("{}{} check failed\n", lines, word));
+    reply.code = 500;
+    return reply;
+  }
+  if (!asks(asked, "verbose")) return text_page("ok");
+  return text_page(fmt::format("{}{} check passed\n", lines, word));
+}
+
+std::string version() {
+  json::Writer w;
+  w.object();
+  const std::pair<std::string_view, std::string_view> kRows[] = {
+      {"major", "1"},
+      {"minor", "36"},
+      {"emulationMajor", "1"},
+      {"emulationMinor", "36"},
+      {"minCompatibilityMajor", "1"},
+      {"minCompatibilityMinor", "35"},
+      {"gitVersion", "v1.36.4+berth"},
+      {"gitCommit", ""},
+      {"gitTreeState", ""},
+      {"buildDate", "1970-01-01T00:00:00Z"},
+      {"goVersion", ""},
+      {"compiler", ""},
+      {"platform", "linux/amd64"},
+  };
+  for (const auto& [key, value] : kRows) w.member(key).string(value);
+  w.end();
+  return w.take();
+}
+
+}  // namespace
+
+void add_pages(Core& core) {
+  for (const std::string_view root : {"/healthz", "/livez", "/readyz"}) {
+    const Server::Page page = [&core, root](const kube::ApiRequest& asked) {
+      return health(core, asked, root);
+    };
+    core.pages[std::string(root)] = page;
+    core.pages[std::string(root) + "/"] = page;
+  }
+  core.pages["/version"] = [](const kube::ApiRequest&) {
+    return text_page(version(), "application/json");
+  };
+  const Server::Page discover = [&core](const kube::ApiRequest& asked) -> Result<ApiReply> {
+    std::optional<ApiReply> found = discovery(core, path_of(asked), asked.accept);
+    if (!found) return tl::unexpected(unknown_resource());
+    return std::move(*found);
+  };
+  for (const std::string_view root : {"/api", "/apis", "/api/", "/apis/"})
+    core.pages[std::string(root)] = discover;
+}
+
+void serve_page(Call& call) {
+  const kube::ApiRequest& asked = call.request;
+  const std::string_view path = path_of(asked);
+  const Server::Page* page = nullptr;
+  std::size_t longest = 0;
+  for (const auto& [prefix, each] : call.core.pages) {
+    const bool fits = prefix.ends_with('/') ? path.starts_with(prefix) : path == prefix;
+    if (!fits || prefix.size() < longest) continue;
+    longest = prefix.size();
+    page = &each;
+  }
+  if (page == nullptr) return call.answer(unknown_resource());
+  if (asked.raw_method != "GET" && asked.raw_method != "HEAD") return call.answer(not_allowed());
+  call.answer((*page)(asked));
+}
+
+Error no_such_connection(const Call& call) {
+  return {
+      .reason = Reason::kMethodNotAllowed,
+      .message = fmt::format("{} of {} is not served here: there is nothing to connect to",
+                             call.request.subresource.empty() ? "this" : call.request.subresource,
+                             call.kind().plural),
+      .about = std::make_shared<const About>()};
+}
+
+}  // namespace berth::apiserver
