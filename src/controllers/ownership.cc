@@ -70,10 +70,18 @@ runtime::Mapping owner_or_selector(kube::KindId owners) {
 
 Claimed claim(const View& view, Plan& plan, const Object& owner, const LabelSelector& selector,
               kube::KindId of, bool (*wanted)(const Object&), std::string_view finalizer) {
+  return claim(
+      view, plan, owner,
+      [&selector](const Object& object) { return selector.matches(object.labels()); }, of, wanted,
+      finalizer);
+}
+
+Claimed claim(const View& view, Plan& plan, const Object& owner, const Chooses& chooses,
+              kube::KindId of, bool (*wanted)(const Object&), std::string_view finalizer) {
   Claimed claimed;
   for (const Object* object : view.by_index(of, runtime::kByController, owner.uid())) {
     if (wanted != nullptr && !wanted(*object)) continue;
-    if (selector.matches(object->labels())) {
+    if (chooses(*object)) {
       claimed.objects.push_back(object);
     } else if (!owner.deleting()) {
       plan.patch(*object, owner_patch(*object, owner, false, finalizer));
@@ -84,7 +92,7 @@ Claimed claim(const View& view, Plan& plan, const Object& owner, const LabelSele
   const runtime::Answer* live = view.answer(kLive);
   for (const Object* object : view.by_index(of, kOrphans, owner.ns())) {
     if (object->deleting() || (wanted != nullptr && !wanted(*object))) continue;
-    if (!selector.matches(object->labels())) continue;
+    if (!chooses(*object)) continue;
     if (live == nullptr) {
       kube::ApiRequest get;
       get.verb = kube::Verb::kGet;

@@ -3,6 +3,7 @@
 // go of those it no longer chooses.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -33,5 +34,10 @@ struct Claimed {
 Claimed claim(const runtime::View&, runtime::Plan&, const kube::Object& owner,
               const kube::LabelSelector&, kube::KindId of,
               bool (*wanted)(const kube::Object&) = nullptr, std::string_view finalizer = {});
+// The same where more than labels decides what an owner chooses.
+using Chooses = std::function<bool(const kube::Object&)>;
+Claimed claim(const runtime::View&, runtime::Plan&, const kube::Object& owner, const Chooses&,
+              kube::KindId of, bool (*wanted)(const kube::Object&) = nullptr,
+              std::string_view finalizer = {});
 
 }  // namespace berth::controllers
