@@ -4,6 +4,7 @@
 // what is kept. Only json/, apiserver/ and tests include this.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,16 +27,17 @@ using Dict = boost::json::object;  // keeps the order of its members
 // Thread-compatible.
 class Arena {
  public:
-  Arena() : memory_(first_, sizeof first_) {}
+  Arena() { reset(); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  boost::json::storage_ptr storage() { return &memory_; }
-  void reset() { memory_.release(); }
+  boost::json::storage_ptr storage() { return &*memory_; }
+  // Made anew: released, it would go on doubling the size of its blocks, without end.
+  void reset() { memory_.emplace(first_, sizeof first_); }
 
  private:
   unsigned char first_[4096];
-  boost::json::monotonic_resource memory_;
+  std::optional<boost::json::monotonic_resource> memory_;
 };
 
 // Whole numbers that fit are int64, all others double, as in Kubernetes' decoder: a number beyond

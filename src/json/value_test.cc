@@ -69,5 +69,14 @@ TEST(Value, CountsLevels) {
   EXPECT_EQ(depth_of(parse_good(R"({"a":[[],1],"b":{}})", arena)), 3U);
 }
 
+TEST(Arena, ServesAnyNumberOfRequests) {
+  Arena arena;
+  const std::string large = '"' + std::string(10'000, 'x') + '"';
+  for (int request = 0; request < 200; ++request) {
+    arena.reset();
+    EXPECT_EQ(parse_good(large, arena).as_string().size(), 10'000u);
+  }
+}
+
 }  // namespace
 }  // namespace berth::json
