@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of admission steps are written with: a store in memory, objects in one line of
-// YAML-like JSON, and a request that goes through one step.
+// What the tests of admission steps are written with: requests as the server makes them, on their
+// way through one step.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,9 @@
 
 #include "apiserver/admission/admission.h"
 #include "apiserver/admission/steps.h"
+#include "apiserver/auth/object_lab.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/strategy.h"
-#include "apiserver/store/store.h"
-#include "base/world.h"
 
 namespace berth::apiserver {
 
@@ -34,35 +33,8 @@ struct Trial {
   }
 };
 
-class AdmissionLab {
+class AdmissionLab : public ObjectLab {
  public:
-  AdmissionLab() : scope(world.loop("api"), "test"), store(scope, {}) {}
-  ~AdmissionLab() {
-    scope.close(0s, [] {});
-    world.run_until_idle(1h);
-  }
-
-  // Writes it as it is; "apiVersion" and "kind" tell what it is.
-  kube::Object put(std::string_view json) {
-    const kube::Object object = *kube::Object::parse(json);
-    Result<Committed> outcome = fail(Reason::kUnknown, "no answer");
-    store.write({.kind = object.kind(), .key = object.key(), .next = stamped(object)},
-                scope.done<Committed>(1s, [&](Result<Committed> r) { outcome = std::move(r); }));
-    world.run_until_idle(1h);
-    EXPECT_TRUE(outcome.has_value());
-    return outcome->object;
-  }
-  void drop(kube::KindId kind, kube::Key key) {
-    store.write({.kind = kind, .key = std::move(key)},
-                scope.done<Committed>(1s, [](Result<Committed>) {}));
-    world.run_until_idle(1h);
-  }
-  void ns(std::string_view name, std::string_view more = "") {
-    put(fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"{}}},)"
-                    R"("status":{{"phase":"Active"}}}})",
-                    name, more));
-  }
-
   // A create as the server makes it up to admission.
   std::unique_ptr<Trial> create(std::string_view json, std::string_view ns = "default",
                                 kube::User user = {.name = "test"}) {
@@ -145,11 +117,6 @@ class AdmissionLab {
                                                                 .now = now});
     return trial;
   }
-
-  World world{Seed{1}};
-  Scope scope;
-  Store store;
-  WallTime now{1'700'000'000'000'000'000};
 
  private:
   static const KindRow& row_of(const json::Value& document) {
