@@ -53,7 +53,10 @@ Result<Ok> Manifests::add(const std::string& file, std::string_view text) {
                                  object.key().text(), at->second.place("metadata.name")));
   }
   sources_ = std::move(sources);
-  for (auto& [object, source] : found) by_kind_[object.kind()].push_back(std::move(object));
+  for (auto& [object, source] : found) {
+    all_.push_back(object);
+    by_kind_[object.kind()].push_back(std::move(object));
+  }
   return Ok{};
 }
 

@@ -25,6 +25,7 @@ class Manifests {
   Result<Ok> add(const std::string& file, std::string_view text);  // of text that was read already
 
   std::span<const kube::Object> of(kube::KindId) const;
+  const std::vector<kube::Object>& all() const { return all_; }  // in the order they were read
 
   // Where a field of an object stands: "cluster.yaml:17".
   std::string place_of(const kube::Object&, std::string_view field) const;
@@ -41,6 +42,7 @@ class Manifests {
   using Found = std::vector<std::pair<kube::Object, Source>>;
   Result<Ok> take(std::string_view json, const Source&, Found&) const;
 
+  std::vector<kube::Object> all_;
   std::map<kube::KindId, std::vector<kube::Object>> by_kind_;
   std::map<Id, Source> sources_;
 };

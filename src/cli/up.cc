@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// berth up: a Kubernetes cluster in one process.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <future>
+#include <memory>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "apiserver/http/door.h"
+#include "apiserver/serve/server.h"
+#include "cli/command.h"
+#include "cli/manifests.h"
+#include "cli/named_file.h"
+#include "cli/on_loop.h"
+#include "cli/scheduler_config.h"
+#include "cli/up_demo.h"
+#include "client/connect.h"
+#include "cluster/applier.h"
+#include "cluster/cluster.h"
+#include "cluster/identity.h"
+#include "cluster/pace.h"
+#include "cluster/placed.h"
+#include "controllers/registry.h"
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct UpOptions {
+  std::string nodes = "10";
+  std::int64_t port = 6443;
+  std::string bind_address = "127.0.0.1";
+  std::string kubeconfig_out = "berth.kubeconfig";
+  std::string data_dir;
+  bool ephemeral = false, fsync = false, salvage = false, demo = false;
+  std::vector<std::string> apply, without, stages;
+  std::string speed = "real";
+  std::string scheduler_config;
+  std::string controllers = "*";
+  std::int64_t seed = 1;
+  std::string log_level = "warn";
+};
+
+std::string default_data_dir() {
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0')
+    return fmt::format("{}/berth/up", state);
+  const char* home = std::getenv("HOME");
+  return fmt::format("{}/.local/state/berth/up", home != nullptr ? home : "/tmp");
+}
+
+// Everything that is checked before anything starts.
+struct Plan {
+  cluster::ClusterOptions cluster;
+  cluster::Speed speed;
+  cluster::Identity identity;
+  std::vector<kube::Object> manifests;
+};
+
+Result<std::vector<kube::Object>> read_manifests(const std::vector<std::string>& places) {
+  Manifests all;
+  for (const std::string& place : places) {
+    std::vector<std::string> files;
+    std::error_code failed;
+    if (fs::is_directory(place, failed)) {
+      for (const auto& entry : fs::directory_iterator(place, failed)) {
+        const std::string kind = entry.path().extension().string();
+        if (entry.is_regular_file() && (kind == ".yaml" || kind == ".yml" || kind == ".json"))
+          files.push_back(entry.path().string());
+      }
+      std::sort(files.begin(), files.end());
+    } else {
+      files.push_back(place);
+    }
+    for (const std::string& file : files)
+      if (Result<Ok> read = all.read(file); !read) return tl::unexpected(read.error());
+  }
+  return all.all();
+}
+
+bool without(const UpOptions& options, std::string_view part) {
+  return std::find(options.without.begin(), options.without.end(), part) != options.without.end();
+}
+
+Result<Ok> check(const UpOptions& options) {
+  if (options.port < 0 || options.port > 65535)
+    return tl::unexpected(
+        usage_error(fmt::format("--port {}: a port is 0 to 65535 (0: a free one)", options.port)));
+  in6_addr ignored{};
+  if (inet_pton(AF_INET, options.bind_address.c_str(), &ignored) != 1)
+    return tl::unexpected(usage_error(
+        fmt::format("--bind-address {}: not an IPv4 address; write one like 127.0.0.1 or 0.0.0.0",
+                    options.bind_address)));
+  if (options.ephemeral && !options.data_dir.empty())
+    return tl::unexpected(
+        usage_error("--ephemeral keeps nothing and --data-dir keeps everything; give one of them"));
+  if (!cluster::parse_speed(options.speed))
+    return tl::unexpected(usage_error(
+        fmt::format("--speed {}: write real, max, or a factor like x60", options.speed)));
+  for (const std::string& part : options.without)
+    if (part != "scheduler" && part != "controllers" && part != "nodes")
+      return tl::unexpected(usage_error(fmt::format(
+          "--without {}: what can be left out is scheduler, controllers and nodes", part)));
+  return Ok{};
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= list.size()) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// A number of nodes, or the Node manifests in a file.
+Result<Ok> read_nodes(const UpOptions& options, lab::LabOptions& lab) {
+  constexpr std::size_t kMostNodes = 100'000;
+  const char* const end = options.nodes.data() + options.nodes.size();
+  const auto [stop, error] = std::from_chars(options.nodes.data(), end, lab.nodes);
+  if (error == std::errc() && stop == end) {
+    if (lab.nodes <= kMostNodes) return Ok{};
+    return tl::unexpected(
+        usage_error(fmt::format("--nodes {}: {} at most", options.nodes, kMostNodes)));
+  }
+  lab.nodes = 0;
+  Manifests all;
+  if (Result<Ok> read = all.read(options.nodes); !read)
+    return tl::unexpected(usage_error("--nodes: " + read.error().message));
+  const auto nodes = all.of(kube::kNode);
+  if (nodes.empty())
+    return tl::unexpected(usage_error(
+        fmt::format("--nodes {}: no Node is in it; give a number or a manifest that has nodes",
+                    options.nodes)));
+  lab.given_nodes.assign(nodes.begin(), nodes.end());
+  return Ok{};
+}
+
+Result<Plan> plan_of(const UpOptions& options) {
+  if (Result<Ok> good = check(options); !good) return tl::unexpected(good.error());
+  Plan plan;
+  plan.speed = *cluster::parse_speed(options.speed);
+  if (!options.ephemeral && !(options.demo && options.data_dir.empty()))
+    plan.cluster.data_dir = options.data_dir.empty() ? default_data_dir() : options.data_dir;
+  plan.cluster.fsync = options.fsync;
+  plan.cluster.salvage = options.salvage;
+  auto manifests = read_manifests(options.apply);
+  if (!manifests) return tl::unexpected(manifests.error());
+  plan.manifests = *std::move(manifests);
+  if (without(options, "scheduler")) {
+    plan.cluster.scheduler.reset();
+  } else {
+    auto config = load_scheduler_config(options.scheduler_config);
+    if (!config) return tl::unexpected(config.error());
+    plan.cluster.scheduler = *std::move(config);
+  }
+  plan.cluster.controllers =
+      without(options, "controllers") ? std::vector<std::string>() : split(options.controllers);
+  if (without(options, "nodes"))
+    plan.cluster.lab.reset();
+  else if (Result<Ok> good = read_nodes(options, *plan.cluster.lab); !good)
+    return tl::unexpected(good.error());
+  if (plan.cluster.lab && plan.speed.mode != cluster::Speed::Mode::kReal)
+    plan.cluster.lab->heartbeat = lab::Heartbeat::kOnDemand;
+  if (auto good = controllers::make_controllers(plan.cluster.controllers); !good)
+    return tl::unexpected(usage_error("--controllers: " + good.error().message));
+  const std::optional<fs::path> pki =
+      plan.cluster.data_dir ? std::optional(*plan.cluster.data_dir / "pki") : std::nullopt;
+  auto identity = cluster::identity_in(pki, {"127.0.0.1", "10.96.0.1", options.bind_address});
+  if (!identity) return tl::unexpected(identity.error());
+  plan.identity = *std::move(identity);
+  plan.cluster.token_key = plan.identity.token_key;
+  plan.cluster.ca_pem = plan.identity.authority.certificate_pem;
+  return plan;
+}
+
+void run_there(Executor& loop, const std::function<void()>& what) {
+  std::promise<void> done;
+  loop.post([&] {
+    what();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+// Everything that lives as long as the command. Made and destroyed on the main loop; the cluster
+// has loops of its own, or a world on one.
+class Up {
+ public:
+  Up(Runtime& real, Scope& scope, const Plan& plan, const UpOptions& options, Context& context,
+     Finish finish)
+      : real_(real),
+        scope_(scope),
+        plan_(plan),
+        options_(options),
+        context_(context),
+        finish_(std::move(finish)),
+        log_(stderr_sink(), scope.executor().clock(),
+             log_level_named(options.log_level).value_or(LogLevel::kWarn)),
+        door_(real.loop("io0")) {}
+
+  ~Up() {
+    server_.reset();
+    wait_for([this](Task stopped) { door_.stop(std::move(stopped)); });
+    wait_for([this](Task stopped) {
+      home().post([this, stopped = std::move(stopped)]() mutable {
+        cluster_->stop(std::move(stopped));
+        if (world_) world_->wake();
+      });
+    });
+    run_there(home(), [this] {
+      cluster_.reset();
+      gate_.reset();
+      world_.reset();
+    });
+    // It leads nowhere any more; another's that was written there meanwhile may.
+    if (!plan_.cluster.data_dir && !kubeconfig_.empty())
+      if (const auto now = read_named_file(options_.kubeconfig_out); now && *now == kubeconfig_)
+        ::unlink(options_.kubeconfig_out.c_str());
+  }
+
+  void start() {
+    run_there(home(), [this] {
+      Runtime* places = &real_;
+      const Random random(static_cast<std::uint64_t>(options_.seed));
+      if (virtual_time()) {
+        world_ = std::make_unique<cluster::PacedWorld>(home(), plan_.speed, random.seed(),
+                                                       [this] { return client_waits(); });
+        places = &world_->world();
+      }
+      cluster_ = std::make_unique<cluster::Cluster>(*places, metrics_, log_, random, plan_.cluster);
+      if (world_) gate_ = world_->enter(cluster_->api_loop());
+      cluster_->start([this](Result<Ok> ready) {
+        serving_ = ready.has_value();
+        scope_.executor().post([this, ready = std::move(ready)] { on_ready(ready); });
+      });
+      if (world_) world_->start();
+    });
+  }
+
+ private:
+  bool virtual_time() const { return plan_.speed.mode != cluster::Speed::Mode::kReal; }
+  Executor& home() { return virtual_time() ? real_.loop("world") : real_.loop("api"); }
+  Executor& way_in() { return gate_ ? *gate_ : cluster_->api_loop(); }
+  bool client_waits() { return serving_ && cluster_->server().open_requests() > 0; }
+
+  void wait_for(const std::function<void(Task)>& what) {
+    std::promise<void> done;
+    what([&] { done.set_value(); });
+    done.get_future().wait();
+  }
+
+  void on_ready(const Result<Ok>& ready) {
+    if (scope_.closing()) return;
+    if (!ready) return finish_(tl::unexpected(ready.error()));
+    net::HttpServerOptions http;
+    door_.make("door", [this](Scope& scope) {
+      return std::make_unique<apiserver::Door>(
+          scope, way_in(),
+          [server = &cluster_->server()](auto credentials, auto request, auto done) {
+            server->handle(std::move(credentials), std::move(request), std::move(done));
+          },
+          cluster_->kinds(), Random::from_entropy());
+    });
+    run_there(door_.loop(), [&] { http = door_.get()->server_options(); });
+    http.address = options_.bind_address;
+    http.port = static_cast<std::uint16_t>(options_.port);
+    http.tls = net::TlsServerOptions{.certificate_pem = plan_.identity.server.certificate_pem,
+                                     .key_pem = plan_.identity.server.key_pem,
+                                     .client_ca_pem = plan_.identity.authority.certificate_pem};
+    auto server = net::HttpServer::start(door_.loop(), std::move(http), *door_.get());
+    if (!server) {
+      Error error = server.error();
+      error.message += "; another port: --port N, a free one: --port 0";
+      return finish_(tl::unexpected(std::move(error)));
+    }
+    server_ = *std::move(server);
+    const std::string url = fmt::format(
+        "https://{}:{}", options_.bind_address == "0.0.0.0" ? "127.0.0.1" : options_.bind_address,
+        server_->port());
+    const std::string kubeconfig = cluster::kubeconfig_for(plan_.identity, url);
+    if (Result<Ok> written = cluster::write_private_file(options_.kubeconfig_out, kubeconfig);
+        !written)
+      return finish_(tl::unexpected(written.error()));
+    kubeconfig_ = kubeconfig;
+    auto itself = client::connect(
+        real_, {.kubeconfig = options_.kubeconfig_out, .context = "", .ns = ""}, log_);
+    if (!itself) return finish_(tl::unexpected(itself.error()));
+    itself_ = *std::move(itself);
+    if (plan_.manifests.empty()) return tell(url);
+    applier_ = std::make_unique<cluster::Applier>(scope_, *itself_->transport,
+                                                  Random::from_entropy(), "berth-up");
+    applier_->apply(plan_.manifests, [this, url](const auto& refused) {
+      for (const cluster::ApplyError& one : refused)
+        context_.err << fmt::format("berth up: {} {}: {}\n", kube::kind_of(one.object.kind()).kind,
+                                    one.object.key().text(), one.error.message);
+      tell(url);
+    });
+  }
+
+  void tell(const std::string& url) {
+    const std::string path = fs::absolute(options_.kubeconfig_out).string();
+    const std::string next = fmt::format(
+        "  export KUBECONFIG={}\n"
+        "  kubectl get nodes\n"
+        "  kubectl create deployment web --image=web:1 --replicas=5\n"
+        "  kubectl get pods -A -o wide\n"
+        "Ctrl-C stops it; {}.\n",
+        path,
+        plan_.cluster.data_dir ? fmt::format("what there is stays in {} for the next start",
+                                             plan_.cluster.data_dir->string())
+                               : std::string("nothing is kept (--data-dir DIR keeps it)"));
+    if (!options_.demo) {
+      context_.out << fmt::format("A Kubernetes cluster is up at {}. Type in another terminal:\n{}",
+                                  url, next)
+                   << std::flush;
+      return;
+    }
+    const std::string footer = fmt::format("Look at it yourself, in another terminal:\n{}", next);
+    if (!context_.terminal) context_.out << footer << std::flush;
+    demo_ = std::make_unique<Demo>(scope_, *itself_->transport, Random::from_entropy(), context_,
+                                   footer);
+    demo_->start();
+  }
+
+  Runtime& real_;
+  Scope& scope_;
+  const Plan& plan_;
+  const UpOptions& options_;
+  Context& context_;
+  Finish finish_;
+  Logger log_;
+  Metrics metrics_;
+  std::unique_ptr<cluster::PacedWorld> world_;
+  std::unique_ptr<cluster::Cluster> cluster_;
+  std::unique_ptr<Executor> gate_;
+  cluster::Placed<apiserver::Door> door_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<client::Cluster> itself_;
+  std::unique_ptr<cluster::Applier> applier_;
+  std::unique_ptr<Demo> demo_;
+  bool serving_ = false;    // on the API loop
+  std::string kubeconfig_;  // that was written
+};
+
+Result<int> run_up(const UpOptions& options, Context& context) {
+  const Result<Plan> plan = plan_of(options);
+  if (!plan) return tl::unexpected(plan.error());
+  return run_on_loop(kExitOk, [&](Runtime& runtime, Scope& scope, const Logger&, Finish finish) {
+    auto up = std::make_shared<Up>(runtime, scope, *plan, options, context, std::move(finish));
+    up->start();
+    return up;
+  });
+}
+
+}  // namespace
+
+Command up() {
+  auto options = std::make_shared<UpOptions>();
+  Command command("up", "Start a Kubernetes cluster in this process, with simulated nodes");
+  command
+      .flag("--nodes", &options->nodes, "how many nodes, or a file with Node manifests", "N|FILE")
+      .flag("--port", &options->port, "serve the API here; 0: on a free port", "PORT")
+      .flag("--bind-address", &options->bind_address, "and on this address", "IP")
+      .flag("--kubeconfig-out", &options->kubeconfig_out,
+            "where to write the kubeconfig, once the server is ready", "FILE")
+      .flag("--data-dir", &options->data_dir,
+            "keep everything here and go on with it at the next start; default: "
+            "~/.local/state/berth/up",
+            "DIR")
+      .flag("--ephemeral", &options->ephemeral, "keep nothing")
+      .flag("--fsync", &options->fsync, "survive a power cut, not only a crash of the process")
+      .flag("--salvage", &options->salvage,
+            "start with what is intact of damaged data, and list what is lost")
+      .flag("--apply", &options->apply, "apply the manifests in this file or folder", "DIR")
+      .flag("--speed", &options->speed,
+            "how fast time passes: real, a factor like x60, or max (as long as there is work)",
+            "SPEED")
+      .flag("--demo", &options->demo, "create workloads and show where their pods go")
+      .flag("--stages", &options->stages, "how pods and nodes live: KWOK Stage files", "FILE")
+      .flag("--without", &options->without, "leave out: scheduler, controllers, nodes", "PART")
+      .flag("--scheduler-config", &options->scheduler_config, "a KubeSchedulerConfiguration (v1)",
+            "FILE")
+      .flag("--controllers", &options->controllers,
+            "which controllers, as kube-controller-manager's flag", "LIST")
+      .flag("--seed", &options->seed, "of everything that is drawn", "N")
+      .choice("--log-level", &options->log_level, {"debug", "info", "warn", "error"},
+              "what is written to standard error")
+      .example("berth up --demo")
+      .example("berth up --nodes 100 --ephemeral --port 0 --kubeconfig-out lab.kubeconfig")
+      .run([options](Context& context) { return run_up(*options, context); });
+  return command;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cluster.h"
+
+#include "base/check.h"
+#include "client/local_transport.h"
+#include "cluster/api_side.h"
+#include "cluster/first_objects.h"
+#include "cluster/placed.h"
+#include "controllers/registry.h"
+#include "runtime/home.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/run/app.h"
+
+namespace berth::cluster {
+namespace {
+
+kube::User component(std::string name) {
+  return {.name = std::move(name), .groups = {"system:authenticated"}};
+}
+
+}  // namespace
+
+struct Cluster::Parts {
+  Parts(Runtime& places, Metrics& shared, Logger to, Random chance, ClusterOptions given)
+      : runtime(places),
+        metrics(shared),
+        log(std::move(to)),
+        random(chance),
+        options(std::move(given)),
+        api(places.loop("api")),
+        controllers(places.loop("controllers")),
+        scheduler(places.loop("scheduler")) {}
+
+  void start_controllers();
+  void start_scheduler();
+  client::Transport& transport_of(const kube::User&);
+
+  Runtime& runtime;
+  Metrics& metrics;
+  Logger log;
+  Random random;
+  ClusterOptions options;
+  std::vector<std::unique_ptr<client::Transport>> transports;  // made on the API loop
+  Placed<ApiSide> api;
+  Placed<runtime::Home> controllers;
+  Placed<scheduler::App> scheduler;
+};
+
+client::Transport& Cluster::Parts::transport_of(const kube::User& user) {
+  transports.push_back(
+      std::make_unique<client::LocalTransport>(api.loop(), api.get()->server(), user));
+  return *transports.back();
+}
+
+void Cluster::Parts::start_controllers() {
+  auto wanted = controllers::make_controllers(options.controllers, {.root_ca = options.ca_pem});
+  BERTH_CHECK(wanted.has_value(), "the list of controllers was checked before");
+  if (wanted->empty()) return;
+  runtime::HomeOptions home{.instance = "berth"};
+  // Each acts under the name that kube-controller-manager would use for it, and with its rights.
+  std::map<std::string, client::Transport*> own;
+  for (const auto& controller : *wanted) {
+    const std::string name = controller->spec().name();
+    own[name] = &transport_of(component(controller_user(name)));
+  }
+  home.calls_as = [own](const runtime::Spec& spec) -> client::Transport& {
+    return *own.at(spec.name());
+  };
+  client::Transport& shared = transport_of(component("system:kube-controller-manager"));
+  auto made =
+      std::make_shared<std::vector<std::unique_ptr<runtime::Controller>>>(*std::move(wanted));
+  controllers.make("controllers", [this, &shared, home, made](Scope& scope) {
+    auto it = std::make_unique<runtime::Home>(scope, shared, metrics, log,
+                                              random.fork("controllers"), std::move(*made), home);
+    it->start();
+    return it;
+  });
+}
+
+void Cluster::Parts::start_scheduler() {
+  client::Transport& transport = transport_of(component("system:kube-scheduler"));
+  scheduler.make("scheduler", [this, &transport](Scope& scope) {
+    scheduler::AppOptions app{.config = *options.scheduler, .identity = "berth"};
+    app.config.leader_election.leader_elect = false;  // nobody else is there
+    auto it = std::make_unique<scheduler::App>(
+        scope, transport, metrics, log, random.fork("scheduler"), scheduler::all_plugins(),
+        std::move(app), [this](const Error& error) {
+          log.error("the scheduler cannot go on", {{"error", error}});
+        });
+    it->start();
+    return it;
+  });
+}
+
+Cluster::Cluster(Runtime& runtime, Metrics& metrics, Logger log, Random random,
+                 ClusterOptions options)
+    : parts_(
+          std::make_unique<Parts>(runtime, metrics, std::move(log), random, std::move(options))) {}
+
+Cluster::~Cluster() = default;
+
+void Cluster::start(std::function<void(Result<Ok>)> ready) {
+  Parts& parts = *parts_;
+  parts.api.make("api", [&parts](Scope& scope) {
+    return std::make_unique<ApiSide>(scope, parts.runtime, parts.metrics, parts.log, parts.random,
+                                     parts.options);
+  });
+  parts.api.loop().post([&parts, ready = std::move(ready)] {
+    parts.api.get()->start([&parts, ready](Result<Ok> started) {
+      const bool good = started.has_value();
+      ready(std::move(started));
+      if (!good) return;
+      parts.api.get()->start_lab();
+      parts.start_controllers();
+      if (parts.options.scheduler) parts.start_scheduler();
+    });
+  });
+}
+
+void Cluster::stop(Task stopped) {
+  Parts& parts = *parts_;
+  parts.scheduler.stop([&parts, stopped = std::move(stopped)]() mutable {
+    parts.controllers.stop(
+        [&parts, stopped = std::move(stopped)]() mutable { parts.api.stop(std::move(stopped)); });
+  });
+}
+
+Executor& Cluster::api_loop() { return parts_->api.loop(); }
+apiserver::Server& Cluster::server() { return parts_->api.get()->server(); }
+const apiserver::KindRegistry& Cluster::kinds() { return server().kinds(); }
+lab::Lab* Cluster::lab() { return parts_->api.get()->lab(); }
+
+std::unique_ptr<client::Transport> Cluster::owner() {
+  return std::make_unique<client::LocalTransport>(
+      api_loop(), server(),
+      kube::User{.name = "kubernetes-admin", .groups = {"system:masters", "system:authenticated"}});
+}
+
+}  // namespace berth::cluster

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// An embedded cluster: API server, simulated nodes, controllers and scheduler, each on a loop of
+// its own, talking to the server without sockets. On a World all of it is deterministic; on real
+// loops it is what `berth up` runs.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/runtime.h"
+#include "client/transport.h"
+#include "kube/api.h"
+#include "lab/lab.h"
+#include "scheduler/config/config.h"
+
+namespace berth::apiserver {
+class KindRegistry;
+class Server;
+struct HistoryEvent;
+}  // namespace berth::apiserver
+
+namespace berth::cluster {
+
+struct ClusterOptions {
+  std::optional<std::filesystem::path> data_dir = {};  // none: nothing survives
+  bool fsync = false;
+  bool salvage = false;        // start with what is intact of damaged data
+  std::string token_key = {};  // signs service account tokens
+  std::string ca_pem = {};     // published in every namespace
+  std::optional<scheduler::SchedulerConfig> scheduler = {};  // none: pods wait for another one
+  // Told every published change, in order, on the API loop; must not call anything of the cluster.
+  std::function<void(const apiserver::HistoryEvent&)> observe = {};
+  std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
+  std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
+};
+
+// Made, started and stopped on any thread; what it consists of lives on the runtime's loops "api",
+// "controllers", "scheduler", "disk" and "checkpoints".
+class Cluster {
+ public:
+  // `runtime` and `metrics` outlive it.
+  Cluster(Runtime& runtime, Metrics& metrics, Logger log, Random random, ClusterOptions);
+  ~Cluster();  // must be stopped
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // `ready` is called on the API loop once requests are answered, or with the reason why not. The
+  // nodes, the controllers and the scheduler begin right after.
+  void start(std::function<void(Result<Ok>)> ready);
+  // Nothing of it runs any more when `stopped` is called, on the API loop.
+  void stop(Task stopped);
+
+  Executor& api_loop();
+  // Once ready, and on the API loop only.
+  apiserver::Server& server();
+  lab::Lab* lab();
+  const apiserver::KindRegistry& kinds();  // any thread
+  // The way in for this process: a user who may do everything. Any thread, once ready.
+  std::unique_ptr<client::Transport> owner();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth::cluster

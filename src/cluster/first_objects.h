@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an embedded cluster has before anybody has created anything.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+
+namespace berth::cluster {
+
+// Manifests in JSON, in the order in which they are to be written: namespaces, priority classes,
+// the stock roles, and a role of its own for every controller, with the rights that it declares.
+std::vector<std::string> first_objects(const ClusterOptions&);
+
+// The user that a controller acts as.
+std::string controller_user(std::string_view controller);
+
+}  // namespace berth::cluster

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A virtual world that keeps in step with real time, or runs as fast as it can, on a real loop: so
+// that a cluster in virtual time can be reached over sockets.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/world.h"
+
+namespace berth::cluster {
+
+// How fast a cluster's time passes.
+struct Speed {
+  enum class Mode : unsigned char { kReal, kTimes, kMax };
+  Mode mode = Mode::kReal;
+  double times = 1;
+};
+// "real", "x60", "max"; nothing for any other text.
+std::optional<Speed> parse_speed(std::string_view);
+
+// The world lives on `home`, a real loop, and is touched there only; everything else loop-confined
+// to it as well, but for enter().
+class PacedWorld {
+ public:
+  // `hold`: asked at every stop of time; while it is true, time at full speed does not go on. A
+  // second of real time later it goes on nevertheless, so that nobody waits for himself.
+  PacedWorld(Executor& home, Speed, Seed, std::function<bool()> hold);
+  ~PacedWorld();
+
+  World& world() { return world_; }
+  // The way into a lane from outside: post() from any thread. It has no timers.
+  std::unique_ptr<Executor> enter(Executor& lane);
+  void start();
+  void stop();
+  void wake();  // something was put into a lane from outside
+
+ private:
+  class Gate;
+  void run();
+  Duration scaled(Duration real) const;
+  void run_times();
+  void run_max();
+  void again(Duration);
+
+  Executor& home_;
+  Speed speed_;
+  World world_;
+  std::function<bool()> hold_;
+  Instant real_start_{}, virtual_start_{};
+  std::optional<Instant> held_since_;
+  TimerId timer_ = TimerId::kNone;
+  bool posted_ = false, running_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::cluster

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands for real time here is a world too, so that nothing waits.
+#include "cluster/pace.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::cluster {
+namespace {
+
+struct Paced {
+  explicit Paced(std::string_view speed)
+      : paced(real.loop("world"), *parse_speed(speed), 1, [this] { return held; }) {}
+
+  World real{1};
+  bool held = false;
+  PacedWorld paced;
+};
+
+TEST(Speed, IsRealAFactorOrAsFastAsItGoes) {
+  EXPECT_EQ(parse_speed("real")->mode, Speed::Mode::kReal);
+  EXPECT_EQ(parse_speed("max")->mode, Speed::Mode::kMax);
+  EXPECT_EQ(parse_speed("x2.5")->times, 2.5);
+  for (const char* wrong : {"", "x", "x0", "x-1", "10", "xnan", "xinf", "x1e9", "x10s", "fast"})
+    EXPECT_FALSE(parse_speed(wrong)) << wrong;
+}
+
+TEST(PacedWorld, AtTimesTenIsTenTimesAsFarAsRealTime) {
+  Paced it("x10");
+  it.paced.start();
+  const Instant start = it.paced.world().clock().now();
+  it.real.run_for(3s);
+  const Duration passed = it.paced.world().clock().now() - start;
+  EXPECT_LE(passed, 30s);
+  EXPECT_GE(passed, 29s);
+  it.paced.stop();
+}
+
+TEST(PacedWorld, AtFullSpeedStopsWhenNothingIsLeftToDo) {
+  Paced it("max");
+  Executor& lane = it.paced.world().loop("api");
+  bool rang = false;
+  lane.at(lane.clock().now() + 24h, [&] { rang = true; });
+  lane.at(
+      lane.clock().now() + 48h, [] {}, Timer::kBackground);
+  const Instant start = it.paced.world().clock().now();
+  it.paced.start();
+  it.real.run_for(1s);
+  EXPECT_TRUE(rang);
+  EXPECT_EQ(it.paced.world().clock().now() - start, 24h) << "background timers do not drive time";
+}
+
+TEST(PacedWorld, AtFullSpeedWaitsForOpenRequestsButNotForEver) {
+  Paced it("max");
+  it.held = true;
+  Executor& lane = it.paced.world().loop("api");
+  bool rang = false;
+  lane.at(lane.clock().now() + 1h, [&] { rang = true; });
+  it.paced.start();
+  it.real.run_for(900ms);
+  EXPECT_FALSE(rang);
+  it.real.run_for(200ms);
+  EXPECT_TRUE(rang);
+}
+
+TEST(PacedWorld, IsEnteredFromOutside) {
+  Paced it("max");
+  Executor& lane = it.paced.world().loop("api");
+  const std::unique_ptr<Executor> gate = it.paced.enter(lane);
+  bool there = false;
+  it.paced.start();
+  it.real.run_for(1s);
+  gate->post([&] { there = lane.here(); });
+  EXPECT_FALSE(there);
+  it.real.run_for(1s);
+  EXPECT_TRUE(there);
+}
+
+}  // namespace
+}  // namespace berth::cluster
