@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/admission/refusal.h"
 
+#include <set>
+
 #include <fmt/format.h>
+
+#include "base/check.h"
 
 namespace berth::apiserver {
 
@@ -32,6 +36,20 @@ Error early_refusal(AdmissionCall& call, std::string_view text) {
       return refused(call.row.kind, base, text);
   }
   return refusal(call, text);
+}
+
+std::string aggregate_text(const std::vector<std::string>& problems) {
+  std::string out;
+  std::set<std::string_view> seen;
+  for (const std::string& each : problems)
+    if (seen.insert(each).second) out += (out.empty() ? "" : ", ") + each;
+  return seen.size() > 1 ? "[" + out + "]" : out;
+}
+
+kube::Object written(AdmissionCall& call) {
+  Result<kube::Object> object = kube::Object::parse(call.row.id, call.edit->text());
+  BERTH_CHECK(object.has_value(), "what is being written has been decoded before");
+  return std::move(*object);
 }
 
 std::vector<kube::Object> all_at_tip(const Store& store, kube::KindId kind, std::string_view ns) {

@@ -24,6 +24,12 @@ std::string resource_text(const kube::Kind&);
 // very moment may be missing.
 std::vector<kube::Object> all_at_tip(const Store&, kube::KindId, std::string_view ns = "");
 
+// Several complaints as Go's aggregated errors tell them: alone, or "[a, b]", each once.
+std::string aggregate_text(const std::vector<std::string>&);
+
+// What is being written, as it stands now.
+kube::Object written(AdmissionCall&);
+
 // The pod or whatever is written; a null Peek where there is nothing of that kind.
 inline Peek spec_of(AdmissionCall& call) {
   return call.edit == nullptr ? Peek() : Peek(call.edit->body())["spec"];
