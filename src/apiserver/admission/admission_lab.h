@@ -46,10 +46,6 @@ class AdmissionLab : public ObjectLab {
     fill(row, *trial->edit);
     trial->request = {.verb = kube::Verb::kCreate, .kind = row.id, .user = std::move(user)};
     if (row.kind.namespaced) trial->request.ns = std::string(ns);
-    EXPECT_TRUE(
-        begin_create(row, *trial->edit,
-                     {.ns = trial->request.ns, .uid = "new", .name_suffix = "abcde", .now = now})
-            .has_value());
     trial->call = std::make_unique<AdmissionCall>(
         AdmissionCall{.operation = Operation::kCreate,
                       .row = row,
@@ -58,6 +54,14 @@ class AdmissionLab : public ObjectLab {
                       .edit = trial->edit.get(),
                       .now = now});
     return trial;
+  }
+  // What the server does between mutate() and validate().
+  void settle(Trial& trial) {
+    EXPECT_TRUE(
+        begin_create(trial.call->row, *trial.edit,
+                     {.ns = trial.request.ns, .uid = "new", .name_suffix = "abcde", .now = now})
+            .has_value());
+    trial.call->name = std::string(Peek(trial.edit->metadata())["name"].text());
   }
   // A PUT of this document over what there is.
   std::unique_ptr<Trial> update(const kube::Object& old, std::string_view json,

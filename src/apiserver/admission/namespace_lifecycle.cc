@@ -34,7 +34,7 @@ class NamespaceLifecycle final : public AdmissionStep {
                 .about = std::make_shared<const About>(About{.name = ns, .kind = "namespaces"})});
     if (call.operation != Operation::kCreate || !found->status()["phase"].equals("Terminating"))
       return Ok{};
-    Error error = early_refusal(
+    Error error = refusal(
         call, fmt::format("unable to create new content in namespace {} because it is being "
                           "terminated",
                           ns));

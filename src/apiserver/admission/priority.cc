@@ -54,10 +54,10 @@ class Priority final : public AdmissionStep {
       spec["priorityClassName"] = bj(held->name());
     } else if (!wanted.empty()) {
       return tl::unexpected(
-          early_refusal(call, fmt::format("no PriorityClass with name {} was found", wanted)));
+          refusal(call, fmt::format("no PriorityClass with name {} was found", wanted)));
     }
     if (const Peek given = Peek(spec)["priority"]; given && given.integer_or(0) != value)
-      return tl::unexpected(early_refusal(
+      return tl::unexpected(refusal(
           call, fmt::format("the integer value of priority ({}) must not be provided in pod spec; "
                             "priority admission controller computed {} from the given "
                             "PriorityClass name",
@@ -65,7 +65,7 @@ class Priority final : public AdmissionStep {
     spec["priority"] = value;
     if (policy.empty()) return Ok{};
     if (const Peek given = Peek(spec)["preemptionPolicy"]; given && given.text() != policy)
-      return tl::unexpected(early_refusal(
+      return tl::unexpected(refusal(
           call, fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod "
                             "spec; priority admission controller computed {} from the given "
                             "PriorityClass name",

@@ -9,33 +9,21 @@
 
 namespace berth::apiserver {
 
-namespace {
-
-Error refused(const kube::Kind& kind, std::string_view name, std::string_view text) {
-  return {.reason = Reason::kForbidden,
-          .message =
-              fmt::format("{} {} is forbidden: {}", resource_text(kind), json::quoted(name), text),
-          .about = std::make_shared<const About>(
-              About{.name = std::string(name), .group = kind.group, .kind = kind.plural})};
-}
-
-}  // namespace
-
 std::string resource_text(const kube::Kind& kind) {
   return kind.group.empty() ? kind.plural : kind.plural + "." + kind.group;
 }
 
 Error refusal(const AdmissionCall& call, std::string_view text) {
-  return refused(call.row.kind, call.name.empty() ? "Unknown" : std::string_view(call.name), text);
-}
-
-Error early_refusal(AdmissionCall& call, std::string_view text) {
-  if (call.operation == Operation::kCreate && call.edit != nullptr) {
-    const std::string_view base = Peek(call.edit->metadata())["generateName"].text();
-    if (!base.empty() && call.name.size() == base.size() + 5 && call.name.starts_with(base))
-      return refused(call.row.kind, base, text);
-  }
-  return refusal(call, text);
+  const kube::Kind& kind = call.row.kind;
+  std::string name = call.name;
+  if (name.empty() && call.edit != nullptr)
+    name = Peek(call.edit->metadata())["generateName"].text();
+  if (name.empty()) name = "Unknown";
+  return {.reason = Reason::kForbidden,
+          .message =
+              fmt::format("{} {} is forbidden: {}", resource_text(kind), json::quoted(name), text),
+          .about = std::make_shared<const About>(
+              About{.name = name, .group = kind.group, .kind = kind.plural})};
 }
 
 std::string aggregate_text(const std::vector<std::string>& problems) {

@@ -12,10 +12,8 @@
 
 namespace berth::apiserver {
 
-// `pods "web" is forbidden: …`.
+// `pods "web" is forbidden: …`. A name that is not generated yet shows as its base, "web-".
 Error refusal(const AdmissionCall&, std::string_view text);
-// The same from mutate(). k8s 1.36: the name is not generated yet then, so the text has its base.
-Error early_refusal(AdmissionCall&, std::string_view text);
 
 // "pods", "deployments.apps".
 std::string resource_text(const kube::Kind&);

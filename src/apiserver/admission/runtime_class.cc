@@ -84,7 +84,7 @@ class RuntimeClass final : public AdmissionStep {
     if (!named) return kube::Object();
     const kube::Object* found = store_.get(kube::kRuntimeClass, {"", named.text()}, View::kTip);
     if (found != nullptr) return *found;
-    return tl::unexpected(early_refusal(
+    return tl::unexpected(refusal(
         call, fmt::format("pod rejected: RuntimeClass {} not found", json::quoted(named.text()))));
   }
   static json::Value fixed(json::Slice overhead, json::Arena& arena) {
@@ -97,7 +97,7 @@ class RuntimeClass final : public AdmissionStep {
     json::Arena scratch;
     const json::Value wanted = fixed(overhead, scratch);
     if (Peek(spec)["overhead"].size() > 0 && !same(Peek(spec)["overhead"], wanted))
-      return tl::unexpected(early_refusal(call, kMismatch));
+      return tl::unexpected(refusal(call, kMismatch));
     if (!wanted.is_null()) spec["overhead"] = wanted;
     return Ok{};
   }
@@ -108,10 +108,10 @@ class RuntimeClass final : public AdmissionStep {
       json::Dict& selector = make_dict(spec, "nodeSelector");
       const Peek given = Peek(selector)[key];
       if (given && given.text() != value.text())
-        return tl::unexpected(early_refusal(
-            call, fmt::format("conflict: runtimeClass.scheduling.nodeSelector[{}] = {}; "
-                              "pod.spec.nodeSelector[{}] = {}",
-                              key, value.text(), key, given.text())));
+        return tl::unexpected(
+            refusal(call, fmt::format("conflict: runtimeClass.scheduling.nodeSelector[{}] = {}; "
+                                      "pod.spec.nodeSelector[{}] = {}",
+                                      key, value.text(), key, given.text())));
       selector[bj(key)] = bj(value.text());
     }
     json::Arena scratch;

@@ -78,7 +78,7 @@ class ServiceAccount final : public AdmissionStep {
   static Result<Ok> missing(AdmissionCall& call, std::string_view account) {
     // k8s 1.36: only the default account is waited for; a controller makes it.
     call.worth_waiting = account == "default";
-    return tl::unexpected(early_refusal(
+    return tl::unexpected(refusal(
         call, fmt::format("error looking up service account {}/{}: serviceaccount {} not found",
                           call.request.ns, account, json::quoted(account))));
   }
@@ -89,14 +89,14 @@ class ServiceAccount final : public AdmissionStep {
   static Result<Ok> check_mirror(AdmissionCall& call) {
     const Peek spec = spec_of(call);
     if (!spec["serviceAccountName"].text().empty())
-      return tl::unexpected(early_refusal(call, "a mirror pod may not reference service accounts"));
+      return tl::unexpected(refusal(call, "a mirror pod may not reference service accounts"));
     if (names_secrets(spec))
-      return tl::unexpected(early_refusal(call, "a mirror pod may not reference secrets"));
+      return tl::unexpected(refusal(call, "a mirror pod may not reference secrets"));
     for (const json::Value& volume : spec["volumes"].elements())
       for (const json::Value& source : Peek(volume)["projected"]["sources"].elements())
         if (Peek(source)["serviceAccountToken"])
-          return tl::unexpected(early_refusal(
-              call, "a mirror pod may not use ServiceAccountToken volume projections"));
+          return tl::unexpected(
+              refusal(call, "a mirror pod may not use ServiceAccountToken volume projections"));
     return Ok{};
   }
 
@@ -156,7 +156,7 @@ class ServiceAccount final : public AdmissionStep {
     const auto denied = [&](std::string_view text) -> Result<Ok> {
       // k8s 1.36: for ephemeral containers this is not turned into Forbidden.
       if (bare) return fail(Reason::kInternalError, std::string(text));
-      return tl::unexpected(early_refusal(call, text));
+      return tl::unexpected(refusal(call, text));
     };
     const auto allowed = [&](Peek name) {
       return named_in(account.member("secrets"), name.text());
@@ -187,7 +187,7 @@ class ServiceAccount final : public AdmissionStep {
     for (const json::Value& volume : spec["volumes"].elements()) {
       const Peek secret = Peek(volume)["secret"];
       if (secret && !named_in(account.member("secrets"), secret["secretName"].text()))
-        return tl::unexpected(early_refusal(
+        return tl::unexpected(refusal(
             call, fmt::format("volume with secret.secretName=\"{}\" is not allowed because service "
                               "account {} does not reference that secret",
                               secret["secretName"].text(), account.name())));
@@ -199,7 +199,7 @@ class ServiceAccount final : public AdmissionStep {
     const Peek pulls = spec["imagePullSecrets"];
     for (std::size_t i = 0; i < pulls.size(); ++i)
       if (!named_in(account.member("imagePullSecrets"), pulls[i]["name"].text()))
-        return tl::unexpected(early_refusal(
+        return tl::unexpected(refusal(
             call, fmt::format("imagePullSecrets[{}].name=\"{}\" is not allowed because service "
                               "account {} does not reference that imagePullSecret",
                               i, pulls[i]["name"].text(), account.name())));

@@ -178,14 +178,19 @@ class ServiceAddresses final : public AdmissionStep, private WatchSink {
 
   Result<Ok> give_ip(AdmissionCall& call, json::Dict& spec, const std::string& key) {
     if (Peek(spec)["type"].is("ExternalName")) return Ok{};
-    const Peek given = Peek(spec)["clusterIPs"];
+    // clusterIP alone means the same as both.
+    json::List given(spec.storage());
+    for (const json::Value& each : Peek(spec)["clusterIPs"].elements()) given.push_back(each);
+    if (given.empty() && !Peek(spec)["clusterIP"].text().empty())
+      given.push_back(spec["clusterIP"]);
+    const json::Value shown = given;
     const Peek families = Peek(spec)["ipFamilies"];
-    const bool headless = given.size() > 0 && given[std::size_t{0}].is("None");
+    const bool headless = !given.empty() && Peek(given[0]).is("None");
     if (headless && Peek(spec)["selector"].size() == 0) return Ok{};
     const Path at("spec");
     for (std::size_t i = 0; i < given.size(); ++i)
-      if (given[i].text().find(':') != std::string_view::npos)
-        return invalid(call, (at / "clusterIPs")[i], as_shown(given),
+      if (Peek(given[i]).text().find(':') != std::string_view::npos)
+        return invalid(call, (at / "clusterIPs")[i], as_shown(shown),
                        "IPv6 is not configured on this cluster");
     if (Peek(spec)["ipFamilyPolicy"].is("RequireDualStack"))
       return invalid(call, at / "ipFamilyPolicy", Peek(spec)["ipFamilyPolicy"].text(),
@@ -198,17 +203,17 @@ class ServiceAddresses final : public AdmissionStep, private WatchSink {
 
     const Peek was = call.operation == Operation::kUpdate ? call.edit->was_body()["spec"] : Peek();
     if (was && !was["type"].is("ExternalName") && was["clusterIPs"].size() > 0) return Ok{};
-    if (given.size() > 0) {
-      const std::string ip(given[std::size_t{0}].text());
+    if (!given.empty()) {
+      const std::string ip{Peek(given[0]).text()};
       const auto number = parse_ip(ip);
       if (!number) return Ok{};  // validation tells
-      const char* problem = !ips_.contains(*number) ? "the provided network does not match the "
-                                                      "current range"
-                            : ips_.taken(*number, key, call.now)
-                                ? "provided IP is already allocated"
-                                : nullptr;
-      if (problem != nullptr)
-        return invalid(call, at / "clusterIPs", as_shown(given),
+      std::string_view problem;
+      if (!ips_.contains(*number))
+        problem = "the provided network does not match the current range";
+      else if (ips_.taken(*number, key, call.now))
+        problem = "provided IP is already allocated";
+      if (!problem.empty())
+        return invalid(call, at / "clusterIPs", as_shown(shown),
                        fmt::format("failed to allocate IP {}: {}", ip, problem));
       if (!call.request.options.dry_run) ips_.promise(*number, key, call.now);
       return Ok{};
@@ -234,15 +239,35 @@ class ServiceAddresses final : public AdmissionStep, private WatchSink {
     return Peek(spec)["type"].is("LoadBalancer") && (!allocate || allocate.boolean());
   }
 
+  // What a port of that name had it keeps when an update leaves it out. Gives all that there were.
+  std::set<std::int64_t> keep_ports(Peek was, json::Dict& spec) const {
+    std::set<std::int64_t> own, named;
+    std::map<std::string_view, std::int64_t> by_name;
+    for (const json::Value& each : was["ports"].elements()) {
+      const std::int64_t node = Peek(each)["nodePort"].integer_or(0);
+      if (node == 0) continue;
+      own.insert(node);
+      by_name[Peek(each)["name"].text()] = node;
+    }
+    if (!wants_ports(was.members()) || !wants_ports(spec)) return own;
+    for (const json::Value& each : Peek(spec)["ports"].elements())
+      named.insert(Peek(each)["nodePort"].integer_or(0));
+    each_dict(spec, "ports", [&](json::Dict& port) {
+      if (Peek(port)["nodePort"].integer_or(0) != 0) return;
+      const auto before = by_name.find(Peek(port)["name"].text());
+      if (before != by_name.end() && named.count(before->second) == 0)
+        port["nodePort"] = before->second;
+    });
+    return own;
+  }
+
   // A port with several protocols has one node port for all of them.
   Result<Ok> give_ports(AdmissionCall& call, json::Dict& spec, const std::string& key) {
     if (!Peek(spec)["type"].is("NodePort") && !Peek(spec)["type"].is("LoadBalancer")) return Ok{};
     json::List* ports = list_in(spec, "ports");
     if (ports == nullptr) return Ok{};
     std::set<std::int64_t> own;  // had before
-    if (call.operation == Operation::kUpdate)
-      for (const json::Value& each : call.edit->was_body()["spec"]["ports"].elements())
-        own.insert(Peek(each)["nodePort"].integer_or(0));
+    if (call.operation == Operation::kUpdate) own = keep_ports(call.edit->was_body()["spec"], spec);
     std::map<std::int64_t, std::int64_t> given;  // by port
     for (const json::Value& each : *ports)
       if (const std::int64_t node = Peek(each)["nodePort"].integer_or(0); node != 0)

@@ -188,7 +188,8 @@ TEST_F(ServiceAddressesTest, LeavesHeadlessAndExternalServicesAlone) {
   const auto headless =
       service("a", R"("clusterIP":"None","ports":[{"port":80}],"selector":{"a":"b"})");
   ASSERT_TRUE(step->mutate(*headless->call));
-  EXPECT_EQ(headless->at("/spec/clusterIPs"), R"(["None"])");
+  EXPECT_EQ(headless->at("/spec/clusterIPs"), "");
+  EXPECT_EQ(headless->at("/spec/clusterIP"), R"("None")");
   const auto external = service("b", R"("type":"ExternalName","externalName":"example.com")");
   ASSERT_TRUE(step->mutate(*external->call));
   EXPECT_EQ(external->at("/spec/clusterIP"), "");
@@ -253,6 +254,24 @@ TEST_F(ServiceAddressesTest, AnUpdateKeepsWhatThereIsAndGetsWhatIsMissing) {
   ASSERT_TRUE(step->mutate(*trial->call));
   EXPECT_EQ(trial->at("/spec/clusterIP"), R"("10.96.0.50")");
   EXPECT_NE(trial->at("/spec/ports/0/nodePort"), "");
+}
+
+TEST_F(ServiceAddressesTest, AnUpdateThatLeavesPortsOutKeepsThem) {
+  const kube::Object old = lab.put(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"o","namespace":"default"},"spec":{"type":"NodePort","clusterIP":"10.96.0.50","clusterIPs":["10.96.0.50"],"ports":[{"port":80,"name":"a","nodePort":30080},{"port":81,"name":"b","nodePort":30081}]}})");
+  const auto trial = lab.update(
+      old,
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"o"},"spec":{"type":"NodePort","ports":[{"port":90,"name":"b"},{"port":80,"name":"a","nodePort":30081}]}})");
+  ASSERT_TRUE(step->mutate(*trial->call));
+  // What another port has taken over is not kept.
+  EXPECT_NE(trial->at("/spec/ports/0/nodePort"), "30081");
+  EXPECT_EQ(trial->at("/spec/ports/1/nodePort"), "30081");
+  const auto same = lab.update(
+      old,
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"o"},"spec":{"type":"NodePort","ports":[{"port":90,"name":"b"},{"port":80,"name":"a"}]}})");
+  ASSERT_TRUE(step->mutate(*same->call));
+  EXPECT_EQ(same->at("/spec/ports/0/nodePort"), "30081");
+  EXPECT_EQ(same->at("/spec/ports/1/nodePort"), "30080");
 }
 
 class RoleEscalationTest : public testing::Test {
