@@ -13,9 +13,13 @@
 
 namespace berth::controllers {
 
+class Heartbeats;
+
 // What some controllers have to be told by whoever runs them.
 struct ControllerOptions {
-  std::string root_ca = {};  // PEM, published to every namespace; "": nothing is published
+  std::string root_ca = {};          // PEM, published to every namespace; "": nothing is published
+  Heartbeats* heartbeats = nullptr;  // null: Leases and node statuses are read
+  std::size_t terminated_pods_kept = 12'500;  // of pods that have ended; 0: all
 };
 
 struct Registration {

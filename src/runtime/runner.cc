@@ -44,6 +44,14 @@ void Runner::attach() {
     if (watch.mapping) listen(caches_.informer(watch.kind), watch.mapping);
   if (spec_.follows())
     caches_.on_informer([this](client::Informer<>& any) { listen(any, spec_.follows()); });
+  if (!spec_.outside()) return;
+  scope_.on_close([this] { alive_.reset(); });
+  spec_.outside()(
+      [home = &scope_.executor(), alive = std::weak_ptr<bool>(alive_), this](const Key& key) {
+        home->post([alive, this, key] {
+          if (!alive.expired()) queue_.add(key, spec_.priority(View(caches_), key));
+        });
+      });
 }
 
 void Runner::listen(client::Informer<>& informer, const Mapping& mapping) {

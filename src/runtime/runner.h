@@ -67,6 +67,7 @@ class Runner {
   std::map<Key, Memory> memories_;
   unsigned in_flight_ = 0;
   bool started_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for callers from outside
 };
 
 }  // namespace berth::runtime

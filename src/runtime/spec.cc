@@ -98,6 +98,11 @@ Spec& Spec::follows_every_kind(Mapping mapping, std::string_view index, IndexBy 
   return *this;
 }
 
+Spec& Spec::woken_from_outside(OutsideSource source) {
+  outside_ = std::move(source);
+  return *this;
+}
+
 Spec& Spec::creates(KindId kind) {
   calls_.push_back({"create", kind});
   return *this;

@@ -41,6 +41,10 @@ using IndexBy = std::vector<std::string> (*)(const Object&);
 inline constexpr std::string_view kByController = "controller";
 std::vector<std::string> controller_uid(const Object&);
 
+// Something that is no object wakes keys too. Given what to call, from any thread.
+using Wake = std::function<void(const Key&)>;
+using OutsideSource = std::function<void(Wake)>;
+
 struct WatchSpec {
   KindId kind{};
   Mapping mapping = nullptr;  // null: read, but wakes nobody
@@ -72,6 +76,8 @@ class Spec {
   // it; metadata alone, unless somebody needs more of it. The index is one over all of them.
   Spec& follows_every_kind(Mapping, std::string_view index, IndexBy);
 
+  Spec& woken_from_outside(OutsideSource);
+
   Spec& creates(KindId);
   Spec& patches(KindId);
   Spec& patches_status(KindId);
@@ -93,6 +99,7 @@ class Spec {
   const std::vector<IndexSpec>& indexes() const { return indexes_; }
   const Mapping& follows() const { return follows_; }  // null: only what it names
   const std::vector<std::pair<std::string, IndexBy>>& everywhere() const { return everywhere_; }
+  const OutsideSource& outside() const { return outside_; }
   const std::vector<CallSpec>& calls() const { return calls_; }
   const std::vector<std::string>& any_kind() const { return any_kind_; }
   bool allows(const Action&) const;  // was it declared?
@@ -109,6 +116,7 @@ class Spec {
   std::vector<CallSpec> calls_;
   std::vector<std::string> any_kind_;
   Mapping follows_;
+  OutsideSource outside_;
   std::vector<std::pair<std::string, IndexBy>> everywhere_;
   std::function<int(const View&, const Key&)> prefers_;
   unsigned in_flight_ = 16;

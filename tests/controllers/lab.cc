@@ -66,19 +66,23 @@ class KillingTransport final : public client::Transport {
   std::function<void()> die_;
 };
 
-// With members in the order of their names: who wrote them first does not matter.
-std::string canonical(json::Slice value) {
+// With members in the order of their names, and taints in any one: who wrote them first does not
+// matter.
+std::string canonical(json::Slice value, bool ordered = true) {
   if (value.is_array()) {
+    std::vector<std::string> all;
+    for (const json::Slice one : value.elements()) all.push_back(canonical(one));
+    if (!ordered) std::sort(all.begin(), all.end());
     json::Writer w;
     w.array();
-    for (const json::Slice one : value.elements()) w.raw(canonical(one));
+    for (const std::string& one : all) w.raw(one);
     w.end();
     return w.take();
   }
   if (!value.is_object()) return std::string(value.raw());
   std::map<std::string, std::string> members;
   for (auto at = value.members().begin(); at != nullptr; ++at)
-    members[std::string((*at).key)] = canonical((*at).value);
+    members[std::string((*at).key)] = canonical((*at).value, (*at).key != "taints");
   json::Writer w;
   w.object();
   for (const auto& [name, text] : members) w.member(name).raw(text);
