@@ -65,6 +65,8 @@ Result<fs::path> real_program(const std::string& name) {
   return program;
 }
 
+Result<std::unique_ptr<ControlPlane>> ControlPlane::start() { return start(Options{}); }
+
 Result<std::unique_ptr<ControlPlane>> ControlPlane::start(Options options) {
   for (const char* program : {"etcd", "kube-apiserver"})
     if (auto found = real_program(program); !found) return tl::unexpected(found.error());
@@ -152,9 +154,9 @@ Result<Ok> ControlPlane::launch_api_server(std::uint16_t port) {
       "--service-account-issuer=https://kubernetes.default.svc",
       "--service-account-key-file=" + file("server.crt"),
       "--service-account-signing-key-file=" + file("server.key"),
-      "--service-cluster-ip-range=10.0.0.0/24",
-      // Without kube-controller-manager nobody makes the service accounts that it asks for.
-      "--disable-admission-plugins=ServiceAccount", "--shutdown-delay-duration=0s"};
+      "--service-cluster-ip-range=10.0.0.0/24", "--shutdown-delay-duration=0s"};
+  // Without kube-controller-manager nobody makes the service accounts that it asks for.
+  if (!options_.service_accounts) args.push_back("--disable-admission-plugins=ServiceAccount");
   args.insert(args.end(), options_.api_server_flags.begin(), options_.api_server_flags.end());
   auto child = start_program("kube-apiserver", std::move(args));
   if (!child) return tl::unexpected(child.error());

@@ -25,9 +25,12 @@ class ControlPlane {
  public:
   struct Options {
     std::vector<std::string> etcd_flags, api_server_flags;  // on top of ours
+    // Pods need a service account, so somebody has to run kube-controller-manager.
+    bool service_accounts = false;
   };
   // Ready to serve when it returns. Fails with NotFound where the programs are not built.
-  static Result<std::unique_ptr<ControlPlane>> start(Options = {});
+  static Result<std::unique_ptr<ControlPlane>> start(Options);
+  static Result<std::unique_ptr<ControlPlane>> start();
   ~ControlPlane();
 
   std::string url() const;  // "https://127.0.0.1:port"
