@@ -20,6 +20,7 @@ type field struct {
 	wrappers    []int
 	optional    bool
 	omitEmpty   bool
+	required    bool // a document must have it, says OpenAPI
 	strategies  []string
 	mergeKey    string
 	listType    string
@@ -168,6 +169,8 @@ func (s *schema) collect(t *goType, wrappers []int, numbered bool, found map[str
 			f.listType = listType
 		}
 		f.listMapKeys = append(f.listMapKeys, says["listMapKey"]...)
+		mayMiss := has(options, "omitempty") || has(options, "omitzero") || says["optional"] != nil
+		f.required = says["required"] != nil || says["k8s:required"] != nil || !mayMiss
 		switch says.first("mapType") + says.first("structType") {
 		case "atomic":
 			f.listType = "atomic"

@@ -36,6 +36,8 @@ func write(folder string, s *schema) {
 	}
 	check(os.WriteFile(filepath.Join(folder, "messages.h"), []byte(header(all)), 0o644))
 	check(os.WriteFile(filepath.Join(folder, "index.cc"), []byte(index(all)), 0o644))
+	check(os.WriteFile(filepath.Join(folder, "required.h"), []byte(requiredHeader), 0o644))
+	check(os.WriteFile(filepath.Join(folder, "required.cc"), []byte(required(all)), 0o644))
 }
 
 func check(err error) {
@@ -100,6 +102,45 @@ func index(all []*message) string {
 	return out + "};\n\nconstexpr KindRow kKindList[] = {\n" + strings.Join(rows, "") + "};\n\n}  // namespace\n\n" +
 		"constinit const std::span<const json::Message* const> kMessages = kMessageList;\n" +
 		"constinit const std::span<const KindRow> kKinds = kKindList;\n\n}  // namespace berth::kube::schema\n"
+}
+
+const requiredHeader = head + `#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "json/schema.h"
+
+namespace berth::kube::schema {
+
+// The fields that OpenAPI calls required, by name. Only descriptions need it: what a document must
+// have is checked by its kind.
+struct Required {
+  const json::Message* message;
+  std::string_view fields;  // comma-separated
+};
+
+extern const std::span<const Required> kRequired;  // in the order of the messages' names
+
+}  // namespace berth::kube::schema
+`
+
+func required(all []*message) string {
+	out := head + "#include \"kube/schema/required.h\"\n\n#include \"kube/schema/messages.h\"\n\n" +
+		"namespace berth::kube::schema {\n\nnamespace {\n\nconstexpr Required kRequiredList[] = {\n"
+	for _, m := range all {
+		names := []string{}
+		for _, f := range m.fields {
+			if f.required {
+				names = append(names, f.name)
+			}
+		}
+		if len(names) > 0 {
+			out += fmt.Sprintf("    {&%s, %q},\n", m.constant(), strings.Join(names, ","))
+		}
+	}
+	return out + "};\n\n}  // namespace\n\n" +
+		"constinit const std::span<const Required> kRequired = kRequiredList;\n\n}  // namespace berth::kube::schema\n"
 }
 
 // kindGroup: the group of the kind that the message is, if it is one.
