@@ -235,7 +235,9 @@ class Bench {
 
   World world;
   Scope scope{world.loop("api"), "test"};
-  apiserver::Store store{scope, {}};
+  apiserver::Store store{scope, {.observe = [this](const apiserver::HistoryEvent& event) {
+                           world.note((event.deleted ? "-" : "+") + event.after.json());
+                         }}};
   SmallApi api{scope, store};
   StringSink sink;
   Scope* home = nullptr;

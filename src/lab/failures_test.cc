@@ -31,14 +31,12 @@ INSTANTIATE_TEST_SUITE_P(Heartbeats, Outages,
 TEST_P(Outages, ACrashedNodeIsSilentAndItsPodsStartAgainWhenItIsBack) {
   Bench bench(nodes(2));
   std::vector<std::string> told;
-  const auto subscriber = std::make_shared<std::function<void(std::string_view)>>(
-      [&](std::string_view node) { told.emplace_back(node); });
-  bench.lab->on_silence(subscriber);
+  bench.lab->silence()->subscribe([&](const std::string& node) { told.push_back(node); });
   bench.create(PodText("web"));
   bench.world.run_for(35s);
-  EXPECT_FALSE(bench.lab->silent_since("node-0"));
+  EXPECT_FALSE(bench.lab->silence()->since("node-0"));
   ASSERT_TRUE(bench.lab->fail_node("node-0"));
-  const auto since = bench.lab->silent_since("node-0");
+  const auto since = bench.lab->silence()->since("node-0");
   ASSERT_TRUE(since.has_value());
   EXPECT_EQ(*since, renewed(bench, "node-0"));
   EXPECT_LT(bench.world.clock().wall() - *since, 10s);
@@ -53,7 +51,7 @@ TEST_P(Outages, ACrashedNodeIsSilentAndItsPodsStartAgainWhenItIsBack) {
   bench.world.run_for(1s);
   EXPECT_EQ(bench.phase("late"), "Running");
   EXPECT_EQ(bench.phase("web"), "gone");
-  EXPECT_FALSE(bench.lab->silent_since("node-0"));
+  EXPECT_FALSE(bench.lab->silence()->since("node-0"));
   EXPECT_LT(bench.world.clock().wall() - renewed(bench, "node-0"), 10s);
   EXPECT_EQ(told, (std::vector<std::string>{"node-0", "node-0"}));
 }
@@ -107,13 +105,13 @@ TEST(Failures, AnnotationsOnNodesMakeThemFailAndTheirRemovalMendsThem) {
         kube::kNode, "node-0",
         fmt::format(R"({{"metadata":{{"annotations":{{"berth.dev/fail":"{}"}}}}}})", row.fail));
     bench.world.run_for(1s);
-    EXPECT_EQ(bench.lab->silent_since("node-0").has_value(), row.silent) << row.fail;
+    EXPECT_EQ(bench.lab->silence()->since("node-0").has_value(), row.silent) << row.fail;
     EXPECT_EQ(kube::find_condition(bench.node("node-0")->status(), row.condition)["status"].text(),
               row.status)
         << row.fail;
     bench.patch(kube::kNode, "node-0", R"({"metadata":{"annotations":{"berth.dev/fail":null}}})");
     bench.world.run_for(1s);
-    EXPECT_FALSE(bench.lab->silent_since("node-0")) << row.fail;
+    EXPECT_FALSE(bench.lab->silence()->since("node-0")) << row.fail;
     EXPECT_EQ(kube::find_condition(bench.node("node-0")->status(), "Ready")["status"].text(),
               "True");
     EXPECT_EQ(kube::find_condition(bench.node("node-0")->status(), "DiskPressure")["status"].text(),
@@ -125,8 +123,8 @@ TEST(Failures, AZoneFailsAndComesBackWhole) {
   Bench bench(some_nodes(9));
   EXPECT_EQ(bench.lab->fail_zone("lab-b"), 3u);
   EXPECT_EQ(bench.lab->counts().silent_nodes, 3u);
-  EXPECT_TRUE(bench.lab->silent_since("node-4"));
-  EXPECT_FALSE(bench.lab->silent_since("node-3"));
+  EXPECT_TRUE(bench.lab->silence()->since("node-4"));
+  EXPECT_FALSE(bench.lab->silence()->since("node-3"));
   EXPECT_EQ(bench.lab->recover_zone("lab-b"), 3u);
   EXPECT_EQ(bench.lab->counts().silent_nodes, 0u);
   EXPECT_EQ(bench.lab->fail_zone("nowhere"), 0u);
@@ -135,14 +133,12 @@ TEST(Failures, AZoneFailsAndComesBackWhole) {
 TEST(Failures, AFlappingNodeGoesAndComesAsOftenAsItWasTold) {
   Bench bench(some_nodes(1));
   int changes = 0;
-  const auto subscriber =
-      std::make_shared<std::function<void(std::string_view)>>([&](std::string_view) { ++changes; });
-  bench.lab->on_silence(subscriber);
+  bench.lab->silence()->subscribe([&](const std::string&) { ++changes; });
   ASSERT_TRUE(bench.lab->flap_node("node-0", 20s, 40s, 3));
   bench.world.run_for(10s);
-  EXPECT_TRUE(bench.lab->silent_since("node-0"));
+  EXPECT_TRUE(bench.lab->silence()->since("node-0"));
   bench.world.run_for(20s);
-  EXPECT_FALSE(bench.lab->silent_since("node-0"));
+  EXPECT_FALSE(bench.lab->silence()->since("node-0"));
   bench.world.run_for(10min);
   EXPECT_EQ(changes, 6);
   EXPECT_FALSE(bench.lab->flap_node("nobody", 1s, 1s, 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/lab.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/pod_view.h"
@@ -145,6 +146,45 @@ std::uint32_t Lab::pod_row(std::string_view ns, std::string_view name) const {
   ((key += ns) += '/') += name;
   const auto found = index_->pods.find(key);
   return found == index_->pods.end() ? kNoRow : found->second;
+}
+
+namespace {
+void sort_by_key(std::vector<kube::Object>& objects) {
+  std::sort(objects.begin(), objects.end(), [](const kube::Object& a, const kube::Object& b) {
+    return a.ns() != b.ns() ? a.ns() < b.ns() : a.name() < b.name();
+  });
+}
+}  // namespace
+
+std::vector<kube::Object> Lab::beating_nodes() const {
+  std::vector<kube::Object> out;
+  for (const NodeRow& row : nodes_)
+    if (beats(row)) out.push_back(row.node);
+  sort_by_key(out);
+  return out;
+}
+
+bool Lab::is_beating(std::string_view node) const {
+  const auto found = index_->nodes.find(node);
+  return found != index_->nodes.end() && beats(nodes_[found->second]);
+}
+
+std::vector<kube::Object> Lab::pods_on(std::string_view node) const {
+  std::vector<kube::Object> out;
+  const auto found = index_->nodes.find(node);
+  if (found == index_->nodes.end()) return out;
+  for (std::uint32_t pod = nodes_[found->second].first_pod; pod != kNoRow; pod = pods_[pod].next)
+    out.push_back(pods_[pod].pod);
+  sort_by_key(out);
+  return out;
+}
+
+std::vector<kube::Object> Lab::pods_in(std::string_view ns) const {
+  std::vector<kube::Object> out;
+  for (const PodRow& row : pods_)
+    if (row.pod.valid() && (ns.empty() || row.pod.ns() == ns)) out.push_back(row.pod);
+  sort_by_key(out);
+  return out;
 }
 
 LabCounts Lab::counts() const {

@@ -20,6 +20,7 @@
 #include "lab/node_document.h"
 #include "lab/pace.h"
 #include "lab/rows.h"
+#include "lab/silence.h"
 
 namespace berth::lab {
 
@@ -84,15 +85,19 @@ class Lab {
   bool set_health(std::string_view name, Health);
   bool fail_pod(const kube::Key&);  // its containers end with an error
 
-  // Heartbeats, for who judges nodes by them. When the node was last heard of; nothing for a node
-  // that is beating or is not simulated.
-  std::optional<WallTime> silent_since(std::string_view node) const;
-  // Told on every change of that, with the node's name. Until `subscriber` dies.
-  void on_silence(std::weak_ptr<std::function<void(std::string_view)>> subscriber);
+  // Who is not heard of. Lives as long as anybody holds it.
+  const std::shared_ptr<Silence>& silence() const { return silence_; }
   // Writes the leases that are due. Only with Heartbeat::kOnDemand is there anything to do.
   void renew_due();
   // Leases are kept up while anybody holds one of these.
   std::shared_ptr<void> watch_leases();
+
+  // What there is, for who computes from it; in the order of keys.
+  std::vector<kube::Object> beating_nodes() const;
+  bool is_beating(std::string_view node) const;
+  std::vector<kube::Object> pods_on(std::string_view node) const;
+  std::vector<kube::Object> pods_in(std::string_view ns) const;  // that have a node; "": all
+  const Random& chance() const { return parts_.random; }
 
   Instant now() const;
   WallTime wall() const;
@@ -155,7 +160,7 @@ class Lab {
   void beat();
   void renew(std::uint32_t node, WallTime at);
   WallTime last_beat(const NodeRow&, WallTime now) const;
-  void tell(std::string_view node);
+  void tell(std::uint32_t node);
 
   Scope& scope_;
   LabParts parts_;
@@ -167,6 +172,7 @@ class Lab {
   std::unique_ptr<Feed> node_feed_, pod_feed_;
   std::unique_ptr<Beats> beats_;
   std::unique_ptr<Birth> birth_;
+  std::shared_ptr<Silence> silence_ = std::make_shared<Silence>();
   WallTime started_{};
   std::uint64_t writes_ = 0, refused_ = 0, renewals_ = 0;
 };

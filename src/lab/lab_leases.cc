@@ -148,22 +148,10 @@ std::shared_ptr<void> Lab::watch_leases() {
   return watched;
 }
 
-std::optional<WallTime> Lab::silent_since(std::string_view node) const {
-  const auto found = index_->nodes.find(node);
-  if (found == index_->nodes.end()) return std::nullopt;
-  const NodeRow& row = nodes_[found->second];
-  if (!row.managed || row.outage == Outage::kNone) return std::nullopt;
-  return row.renewed;
-}
-
-void Lab::on_silence(std::weak_ptr<std::function<void(std::string_view)>> subscriber) {
-  beats_->subscribers.push_back(std::move(subscriber));
-}
-
-void Lab::tell(std::string_view node) {
-  std::erase_if(beats_->subscribers, [](const auto& each) { return each.expired(); });
-  for (const auto& each : std::vector(beats_->subscribers))
-    if (const auto subscriber = each.lock()) (*subscriber)(node);
+void Lab::tell(std::uint32_t node) {
+  const NodeRow& row = nodes_[node];
+  const bool silent = row.managed && row.outage != Outage::kNone;
+  silence_->set(index_->node_names[node], silent ? std::optional(row.renewed) : std::nullopt);
 }
 
 }  // namespace berth::lab

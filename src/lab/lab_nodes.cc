@@ -101,7 +101,7 @@ void Lab::on_node(const kube::WatchEvent& event) {
   if (!managed && known && row.managed) {
     row.managed = false;
     row.outage = Outage::kNone;
-    return;
+    return tell(at);
   }
   if (!row.managed) return;
   read_node_annotations(at);
@@ -123,11 +123,12 @@ void Lab::drop_node(std::uint32_t at) {
   row = NodeRow{};
   row.first_pod = first;
   row.pods = pods;
+  row.wrapped = pods > 0;
   for (std::uint32_t pod = first; pod != kNoRow; pod = pods_[pod].next) {
     scope_.cancel(pods_[pod].timer);
     pods_[pod].timer = TimerId::kNone;
   }
-  tell(index_->node_names[at]);
+  tell(at);
 }
 
 void Lab::read_node_annotations(std::uint32_t at) {
@@ -212,7 +213,7 @@ void Lab::fall_silent(std::uint32_t at, Outage outage) {
     scope_.cancel(pods_[pod].timer);
     pods_[pod].timer = TimerId::kNone;
   }
-  tell(index_->node_names[at]);
+  tell(at);
 }
 
 void Lab::come_back(std::uint32_t at) {
@@ -224,7 +225,7 @@ void Lab::come_back(std::uint32_t at) {
       pods_[pod].crash = true;
   row.rebooted = false;
   begin_beating(at);
-  tell(index_->node_names[at]);
+  tell(at);
   look_at_node(at);
   look_at_pods_of(at);
 }

@@ -142,8 +142,10 @@ void Lab::live(std::uint32_t at) {
   const NodeRow& node = nodes_[row.node];
   const WallTime at_time = wall();
   const std::string host_ip = host_address(row.node);
-  const std::string pod_ip =
-      row.pod.member("spec")["hostNetwork"].boolean() ? host_ip : address_of(at);
+  // It keeps the address that it has, whatever became of its node's range.
+  std::string pod_ip = row.pod.status()["podIP"].text();
+  if (pod_ip.empty())
+    pod_ip = row.pod.member("spec")["hostNetwork"].boolean() ? host_ip : address_of(at);
   std::string message;
   const std::string reason = options_.check_fit ? refusal(at, message) : std::string();
   const Script script(row.pod, options_.pace, parts_.random, static_cast<double>(node.slow));

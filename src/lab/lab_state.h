@@ -42,8 +42,8 @@ struct TextHash {
 struct Lab::Index {
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> nodes;
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> pods;  // "ns/name"
-  std::vector<std::string> node_names;  // a row each
-  std::vector<TimerId> node_timers;     // of stages; a row each, or none
+  std::vector<std::string> node_names;                                             // a row each
+  std::vector<TimerId> node_timers;  // of stages; a row each, or none
 };
 
 // Whose heartbeat is due when: nodes are spread over the slots of a period.
@@ -54,7 +54,6 @@ struct Lab::Beats {
   Instant turn{};        // and when that is
   bool running = false;
   std::weak_ptr<void> watched = {};
-  std::vector<std::weak_ptr<std::function<void(std::string_view)>>> subscribers = {};
   Random uids{0};
 };
 
