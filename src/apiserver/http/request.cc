@@ -153,6 +153,8 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
   request.ns = std::move(target.ns);
   request.name = std::move(target.name);
   request.subresource = std::move(target.subresource);
+  // Some subresources have parameters of their own: pods/log.
+  if (!request.subresource.empty()) request.raw_path = http.target;
   const Result<Wanted> wanted = negotiate(accept, query, user_agent, *verb == Verb::kWatch);
   if (!wanted) return tl::unexpected(wanted.error());
   in.wanted = *wanted;
