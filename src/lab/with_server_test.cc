@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lab behind the real request path: every status it writes is one that the server takes.
+#include "apiserver/serve/test_server.h"
+#include "kube/pod_view.h"
+#include "kube/time.h"
+#include "lab/attach.h"
+#include "lab/stages/stages.h"
+
+namespace berth::lab {
+namespace {
+
+using apiserver::TestServer;
+
+class WithServer : public testing::Test {
+ protected:
+  void start(LabOptions options) {
+    lab = std::make_unique<Lab>(
+        server.scope(),
+        LabParts{server.store(), server.server(), Random(1), Logger(log, server.world.clock())},
+        std::move(options));
+    attach(server.server(), *lab);
+    std::optional<Result<Ok>> ready;
+    lab->start(server.scope().done<Ok>(1h, [&](Result<Ok> r) { ready = std::move(r); }));
+    server.world.run_for(1s);
+    ASSERT_TRUE(ready && ready->has_value()) << (ready ? ready->error().message : "not answered");
+  }
+  void TearDown() override { EXPECT_EQ(log.text(), ""); }
+  kube::Object pod(const std::string& name) {
+    return server.get(kube::kPod, {"default", name}).value_or(kube::Object());
+  }
+  void create(std::string_view name, std::string_view metadata, std::string_view spec) {
+    const Result<kube::Object> made =
+        server.create(kube::kPod, "default", apiserver::pod_json(name, metadata, spec));
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+  }
+
+  StringSink log;
+  TestServer server;
+  std::unique_ptr<Lab> lab;
+};
+
+LabOptions options_for(std::size_t nodes) {
+  LabOptions options;
+  options.nodes = nodes;
+  options.pace = kAtOnce;
+  return options;
+}
+
+TEST_F(WithServer, NodesAreReadyAndPodsRunEndAndGo) {
+  start(options_for(3));
+  EXPECT_EQ(server.list(kube::kNode)->items.size(), 3u);
+  create("web", "", R"(,"nodeName":"node-1")");
+  create("job", R"(,"annotations":{"berth.dev/duration":"10s"})",
+         R"(,"nodeName":"node-1","restartPolicy":"Never")");
+  server.world.run_for(1s);
+  EXPECT_EQ(pod("web").status()["phase"].text(), "Running") << pod("web").json();
+  EXPECT_EQ(pod("web").status()["qosClass"].text(), "BestEffort");
+  EXPECT_EQ(pod("web").status()["podIP"].text(), "10.0.1.1");
+  server.world.run_for(15s);
+  EXPECT_EQ(pod("job").status()["phase"].text(), "Succeeded");
+  ASSERT_TRUE(server.erase(kube::kPod, {"default", "web"}).has_value());
+  server.world.run_for(35s);
+  EXPECT_FALSE(pod("web").valid());
+}
+
+TEST_F(WithServer, ConditionsStandInTheOrderOfKubelets) {
+  start(options_for(1));
+  create("web", "", "");
+  ASSERT_TRUE(server
+                  .post(kube::kPod, {"default", "web"}, "binding",
+                        R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},)"
+                        R"("target":{"kind":"Node","name":"node-0"}})")
+                  .has_value());
+  server.world.run_for(1s);
+  std::string types;
+  for (const json::Slice each : pod("web").status()["conditions"].elements())
+    types += each["type"].text() + " ";
+  EXPECT_EQ(types, "PodReadyToStartContainers Initialized Ready ContainersReady PodScheduled ");
+}
+
+TEST_F(WithServer, AUserReadsLogsAndUsage) {
+  start(options_for(1));
+  create("web", R"(,"annotations":{"berth.dev/log":"hello","kwok.x-k8s.io/usage-cpu":"2"})",
+         R"(,"nodeName":"node-0")");
+  server.world.run_for(1s);
+  kube::ApiRequest request = TestServer::ask(kube::Verb::kGet, kube::kPod, {"default", "web"});
+  request.subresource = "log";
+  EXPECT_EQ(*server.text(std::move(request)), "hello\n");
+  const auto kind = kube::find_resource("metrics.k8s.io", "v1beta1", "nodes");
+  ASSERT_TRUE(kind.has_value());
+  const Result<kube::ObjectList> usage = server.list(*kind);
+  ASSERT_TRUE(usage.has_value()) << usage.error().message;
+  EXPECT_EQ(usage->items.at(0).member("usage")["cpu"].text(), "2000000000n");
+}
+
+TEST_F(WithServer, EverySortOfPodIsTaken) {
+  start(options_for(1));
+  create("all", R"(,"annotations":{"berth.dev/crash-after":"3s","berth.dev/duration.i":"1s"})",
+         R"(,"nodeName":"node-0","initContainers":[{"name":"i","image":"i"},)"
+         R"({"name":"s","image":"i","restartPolicy":"Always"}],)"
+         R"("readinessGates":[{"conditionType":"x/y"}],)"
+         R"("volumes":[{"name":"v","emptyDir":{}}],"hostNetwork":true)");
+  create("deadline", "", R"(,"nodeName":"node-0","activeDeadlineSeconds":5)");
+  server.world.run_for(1min);
+  EXPECT_EQ(pod("all").status()["containerStatuses"][std::size_t{0}]["restartCount"].integer(), 3);
+  EXPECT_EQ(pod("deadline").status()["reason"].text(), "DeadlineExceeded");
+  EXPECT_EQ(lab->counts().refused, 0u);
+}
+
+TEST_F(WithServer, NodesThatFailSaySo) {
+  start(options_for(2));
+  lab->set_health("node-0", Health::kMemoryPressure);
+  lab->set_health("node-1", Health::kNotReady);
+  server.world.run_for(1s);
+  const auto says = [&](const char* node, const char* type) {
+    return kube::find_condition(server.get(kube::kNode, {"", node})->status(), type)["status"]
+        .text();
+  };
+  EXPECT_EQ(says("node-0", "MemoryPressure"), "True");
+  EXPECT_EQ(says("node-0", "Ready"), "True");
+  EXPECT_EQ(says("node-1", "Ready"), "False");
+}
+
+}  // namespace
+}  // namespace berth::lab
