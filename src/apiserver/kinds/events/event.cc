@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/core/event_cells.h"
+#include "apiserver/kinds/events/event_forms.h"
 
 namespace berth::apiserver {
 
@@ -11,7 +12,15 @@ KindRow event() {
   for (const std::string_view field :
        {"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"})
     kind.selectable("regarding." + std::string(field));
-  return kind.selectable("reason").selectable("reportingController").selectable("type");
+  KindRow row =
+      kind.selectable("reason")
+          .selectable("reportingController")
+          .selectable("type")
+          .check([](Edit& edit, Findings& findings) { check_event(edit, kNewerNames, findings); })
+          .check_create(&check_new_event)
+          .check_update(&check_event_update);
+  store_as_core(row);
+  return row;
 }
 
 }  // namespace berth::apiserver
