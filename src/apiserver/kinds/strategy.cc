@@ -70,10 +70,9 @@ Result<Ok> begin_create(const KindRow& row, Edit& edit, const Birth& birth) {
   } else {
     json::erase(metadata, "namespace");
   }
-  // k8s 1.36: told as an error of the server, with 500.
+  // k8s 1.36: told as an error of the server, with 500 and no reason.
   if (!Peek(metadata)["resourceVersion"].text().empty())
-    return fail(Reason::kInternalError,
-                "resourceVersion should not be set on objects to be created");
+    return fail(Reason::kUnknown, "resourceVersion should not be set on objects to be created");
   for (const std::string_view field :
        {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"})
     json::erase(metadata, field);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a write that depend on the kind, in the order in which a request takes them:
-//   create: decode, fill, begin_create, [admission], check_create
-//   update: decode, fill, begin_update, [admission], check_update
-//   status: decode, fill, begin_status_update, [admission], check_status_update
+//   create: decode, fill, [admission changes it], begin_create, check_create, [admission refuses
+//   it] update: the same with begin_update, check_update status: the same with begin_status_update,
+//   check_status_update
 #pragma once
 
 #include <string>

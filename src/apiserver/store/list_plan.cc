@@ -44,9 +44,11 @@ Error invalid_list_options(std::vector<Cause> causes) {
     texts.push_back(fmt::format("{}: {}", cause.field, cause.message));
   const std::string all =
       texts.size() == 1 ? texts.front() : fmt::format("[{}]", fmt::join(texts, ", "));
-  return {.reason = Reason::kInvalid,
-          .message = fmt::format("ListOptions.meta.k8s.io \"\" is invalid: {}", all),
-          .causes = std::move(causes)};
+  return {
+      .reason = Reason::kInvalid,
+      .message = fmt::format("ListOptions.meta.k8s.io \"\" is invalid: {}", all),
+      .causes = std::move(causes),
+      .about = std::make_shared<const About>(About{.group = "meta.k8s.io", .kind = "ListOptions"})};
 }
 
 Result<kube::Revision> parse_revision(std::string_view text) {

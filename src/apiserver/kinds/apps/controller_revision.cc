@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
+#include "apiserver/kinds/findings.h"
 
 namespace berth::apiserver {
 
@@ -23,7 +25,10 @@ KindRow controller_revision() {
       .name_column()
       .column("Controller", shown(&controller))
       .column("Revision", integer("revision"))
-      .age_column();
+      .age_column()
+      .check([](Edit& edit, Findings& findings) {
+        if (!Peek(edit.body())["data"]) findings.required(Path("data"), "data is mandatory");
+      });
 }
 
 }  // namespace berth::apiserver
