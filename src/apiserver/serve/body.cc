@@ -165,7 +165,7 @@ Result<json::Value> read_patched(Call& call, const Form& form, json::Value docum
     std::string why = unknown.error().message;
     const std::size_t colon = why.find("cannot be handled as a ");
     if (colon != std::string::npos) why = why.substr(why.find(": ", colon) + 2);
-    return refuse(why);
+    return refuse(from_strategic ? go_conversion_error(why) : why);
   }
   const Strictness strictness = strictness_of(call.request.options);
   if (strictness == Strictness::kIgnore) return document;

@@ -17,6 +17,7 @@ Core::Core(Scope& parent, ServerParts parts, ServerOptions limits)
       admission(parts.admission),
       authenticator(parts.authenticator),
       authorizer(parts.authorizer),
+      metrics(parts.metrics),
       log(std::move(parts.log)),
       options(limits),
       traffic(parts.metrics, scope.executor().clock(), limits.limits),

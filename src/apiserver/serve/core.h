@@ -34,6 +34,7 @@ class Core {
   Admission& admission;
   Authenticator& authenticator;
   Authorizer& authorizer;
+  Metrics& metrics;
   Logger log;
   ServerOptions options;
   Traffic traffic;

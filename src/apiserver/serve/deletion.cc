@@ -141,6 +141,11 @@ bool orphans_by_default(const KindRow& row) {
 
 Result<Ok> check_preconditions(const kube::Kind& kind, const kube::Object& old,
                                const DeleteWish& wish) {
+  if (kind.group.empty() && kind.kind == "Namespace" && wish.uid && *wish.uid != old.uid())
+    return tl::unexpected(
+        conflict(kind, old.name(),
+                 fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                             *wish.uid, old.uid())));
   // k8s 1.36: told of the kind, not of the resource.
   kube::Kind told = kind;
   told.plural = kind.kind;

@@ -94,6 +94,12 @@ Error internal_error(std::string_view what) {
           .about = std::make_shared<const About>()};
 }
 
+Error unlike_a_list(Error error) {
+  constexpr std::string_view kOfLists = "invalid resource version: ";
+  if (!error.message.starts_with(kOfLists)) return error;
+  return plain_error(error.message.substr(kOfLists.size()));
+}
+
 Error invalid_about(std::string_view kind, std::string_view group, std::string_view name,
                     std::vector<Cause> causes) {
   std::vector<std::string> texts;
@@ -111,6 +117,11 @@ Error invalid_about(std::string_view kind, std::string_view group, std::string_v
 
 void complete(Error& error, const kube::Kind& kind, std::string_view name) {
   if (error.about) return;
+  // k8s 1.36: conflicts between managers speak of fields alone.
+  if (error.reason == Reason::kConflict && !error.causes.empty()) {
+    error.about = std::make_shared<const About>();
+    return;
+  }
   switch (error.reason) {
     case Reason::kNotFound:
     case Reason::kAlreadyExists:

@@ -28,6 +28,8 @@ Error not_allowed();  // 405
 // k8s 1.36: what is no API error is told with 500 and no reason.
 Error plain_error(std::string message);
 Error internal_error(std::string_view what);
+// k8s 1.36: of a revision that is none a list says it is a bad request; others say it with 500.
+Error unlike_a_list(Error);
 // An Invalid about something that is not the request's resource: PatchOptions.meta.k8s.io.
 Error invalid_about(std::string_view kind, std::string_view group, std::string_view name,
                     std::vector<Cause> causes);

@@ -243,6 +243,26 @@ std::string go_plus_v(const json::Value& value) {
   return json::print(value);
 }
 
+std::string go_conversion_error(std::string_view decoder_error) {
+  constexpr std::string_view kStart = "json: cannot unmarshal ", kType = " of type ";
+  const std::size_t type_at = decoder_error.rfind(kType);
+  if (!decoder_error.starts_with(kStart) || type_at == std::string_view::npos)
+    return std::string(decoder_error);
+  const std::string_view rest = decoder_error.substr(kStart.size());
+  std::string_view found = rest.substr(0, rest.find(' '));
+  const std::string_view wanted = decoder_error.substr(type_at + kType.size());
+  if (found == "number") found = "int64";
+  if (found == "array") found = "slice";
+  if (found == "object") found = "map";
+  if (wanted.starts_with("[]")) return fmt::format("cannot restore slice from {}", found);
+  if (wanted.starts_with("map[")) return fmt::format("cannot restore map from {}", found);
+  const bool scalar = wanted == "string" || wanted == "bool" || wanted.starts_with("int") ||
+                      wanted.starts_with("float");
+  if (!scalar && found != "int64" && found != "string" && found != "bool")
+    return fmt::format("cannot restore struct from: {}", found);
+  return fmt::format("cannot convert {} to {}", found, wanted);
+}
+
 std::string go_summary(std::string_view body) {
   constexpr std::size_t kMost = 30;
   if (body.empty()) return "<empty>";

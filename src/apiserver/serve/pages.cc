@@ -108,6 +108,9 @@ void add_pages(Core& core) {
   core.pages["/version"] = [](const kube::ApiRequest&) {
     return text_page(version(), "application/json");
   };
+  core.pages["/metrics"] = [&core](const kube::ApiRequest&) {
+    return text_page(core.metrics.exposition(), "text/plain; version=0.0.4; charset=utf-8");
+  };
   const Server::Page discover = [&core](const kube::ApiRequest& asked) -> Result<ApiReply> {
     std::optional<ApiReply> found = discovery(core, path_of(asked), asked.accept);
     if (!found) return tl::unexpected(unknown_resource());
@@ -133,13 +136,16 @@ void serve_page(Call& call) {
   call.answer((*page)(asked));
 }
 
-Error no_such_connection(const Call& call) {
-  return {
-      .reason = Reason::kMethodNotAllowed,
-      .message = fmt::format("{} of {} is not served here: there is nothing to connect to",
-                             call.request.subresource.empty() ? "this" : call.request.subresource,
-                             call.kind().plural),
-      .about = std::make_shared<const About>()};
+void refuse_connection(Call& call) {
+  const kube::ApiRequest& asked = call.request;
+  if (call.row->stored &&
+      call.core.store.get(call.table(), KeyRef(asked.ns, asked.name)) == nullptr)
+    return call.answer(not_found(call.kind(), asked.name));
+  call.answer({.reason = Reason::kMethodNotAllowed,
+               .message = fmt::format("{}{}{} is not served here: there is nothing to connect to",
+                                      call.kind().plural, asked.subresource.empty() ? "" : "/",
+                                      asked.subresource),
+               .about = std::make_shared<const About>()});
 }
 
 }  // namespace berth::apiserver

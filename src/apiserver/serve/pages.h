@@ -13,7 +13,7 @@ void serve_page(Call&);
 // /apis; nothing where there is no such thing.
 std::optional<kube::ApiReply> discovery(Core&, std::string_view path, std::string_view accept);
 
-// Why exec, attach and the like lead nowhere: there are no kubelets to connect to.
-Error no_such_connection(const Call&);
+// exec, attach and the like lead nowhere: there are no kubelets to connect to.
+void refuse_connection(Call&);
 
 }  // namespace berth::apiserver

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/edit/peek.h"
 #include "apiserver/serve/go_text.h"
 #include "apiserver/serve/strict.h"
 #include "json/patch.h"
+#include "json/yaml.h"
 
 namespace berth::apiserver {
 namespace {
@@ -22,6 +24,29 @@ Error rejected() {
 
 const json::Message* schema_of(const Form& form) {
   return form.row != nullptr ? form.row->schema : form.schema;
+}
+
+// An element without its key is shown as Go shows it.
+std::string in_go(const std::string& message, json::Arena& arena) {
+  const std::size_t at = message.find(" does not contain declared merge key: ");
+  if (at == std::string::npos) return message;
+  const Result<json::Value> element = json::parse(message.substr(0, at), arena);
+  return element ? "map: " + go_plus_v(*element) + message.substr(at) : message;
+}
+
+// Members that no operation of a JSON patch has.
+std::vector<std::string> unknown_in(const json::Value& operations) {
+  std::vector<std::string> out;
+  std::size_t i = 0;
+  for (const json::Value& each : Peek(operations).elements()) {
+    for (const auto& member : Peek(each).members()) {
+      const std::string_view name = sv(member.key());
+      if (name != "op" && name != "path" && name != "from" && name != "value")
+        out.push_back(fmt::format("[{}].{}", i, name));
+    }
+    ++i;
+  }
+  return out;
 }
 
 // The patch itself, before it is applied to anything.
@@ -50,7 +75,8 @@ Result<Parsed> parse_patch(const Call& call, std::string_view text, json::Arena&
                             kMostOperations, patch->get_array().size()));
   Parsed parsed{std::move(*patch), {}};
   if (strictness_of(call.request.options) == Strictness::kIgnore) return parsed;
-  parsed.complaints = complaints_about(text, members_in(parsed.value), {});
+  parsed.complaints = complaints_about(
+      text, members_in(parsed.value), list ? unknown_in(parsed.value) : std::vector<std::string>());
   if (list)
     for (std::string& complaint : parsed.complaints) complaint = "json patch " + complaint;
   return parsed;
@@ -80,6 +106,29 @@ Result<Ok> check_patch_options(const Call& call, const Form& form) {
   return Ok{};
 }
 
+Result<json::Value> read_applied_text(Call& call, json::Arena& arena) {
+  if (Result<Ok> fits = check_size(call); !fits) return tl::unexpected(std::move(fits.error()));
+  const std::string_view text = bytes_of(call.request);
+  const json::Limits& limits = call.core.options.json;
+  Result<json::Value> document = json::parse(text, arena, limits);
+  if (!document) {
+    const Result<std::string> converted = json::yaml_document_to_json(
+        text, {.max_bytes = limits.max_bytes, .max_depth = limits.max_depth});
+    if (!converted)
+      return tl::unexpected(
+          bad_request(fmt::format("error decoding YAML: error converting YAML to JSON: yaml: {}",
+                                  converted.error().message)));
+    document = json::parse_good(*converted, arena);
+  }
+  if (document->is_null()) document->emplace_object();
+  if (!document->is_object())
+    return tl::unexpected(bad_request(
+        fmt::format("error decoding YAML: error unmarshaling JSON: while decoding JSON: json: "
+                    "cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                    go_type_name(*document))));
+  return document;
+}
+
 Result<json::Value> read_patch(Call& call, const Form& form, std::string_view document,
                                json::Arena& arena) {
   if (Result<Ok> fits = check_size(call); !fits) return tl::unexpected(std::move(fits.error()));
@@ -88,11 +137,14 @@ Result<json::Value> read_patch(Call& call, const Form& form, std::string_view do
   if (!patch) return tl::unexpected(std::move(patch.error()));
   const PatchType type = call.request.options.patch_type;
   Result<std::string> made = fail(Reason::kInternalError, "");
+  if (patch->value.is_null() && type == PatchType::kMerge)
+    return tl::unexpected(bad_request("Invalid JSON Patch"));
   if (patch->value.is_null())
     made = std::string(document);
   else if (type == PatchType::kJson)
     made = json::json_patch(document, text);
-  else if (type == PatchType::kMerge)
+  else if (type == PatchType::kMerge || type == PatchType::kApply)
+    // What is applied to a Scale is all it has.
     made = json::merge_patch(document, text);
   else
     made = json::strategic_merge_patch(document, text, *schema_of(form));
@@ -102,7 +154,7 @@ Result<json::Value> read_patch(Call& call, const Form& form, std::string_view do
     if (error.reason == Reason::kBadRequest && type != PatchType::kJson)
       return tl::unexpected(bad_request(std::move(error.message)));
     if (error.reason == Reason::kInternalError)
-      return tl::unexpected(plain_error(std::move(error.message)));
+      return tl::unexpected(plain_error(in_go(error.message, arena)));
     return tl::unexpected(rejected());
   }
   json::Value value = json::parse_good(*made, arena);

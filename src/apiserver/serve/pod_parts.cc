@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/kinds/core/pod_check.h"
 #include "apiserver/kinds/core/qos.h"
 #include "apiserver/kinds/object_meta.h"
 #include "json/writer.h"
@@ -94,7 +95,7 @@ Findings check_ephemeral(Edit& edit) {
     const std::string_view name = Peek(each)["name"].text();
     const Peek found = named(now, name);
     if (!found)
-      findings.forbidden(at, fmt::format("existing ephemeral containers {} may not be removed",
+      findings.forbidden(at, fmt::format("existing ephemeral containers {} may not be removed\n",
                                          json::quoted(name)));
     else if (!same(found, Peek(each)))
       findings.forbidden(at, fmt::format("existing ephemeral containers {} may not be changed",
@@ -103,14 +104,58 @@ Findings check_ephemeral(Edit& edit) {
   return findings;
 }
 
+namespace {
+
+// k8s 1.36: where containers come, go or change places nothing is dropped, so that it is refused.
+bool same_containers(Peek now, Peek was) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    if (now[list].size() != was[list].size()) return false;
+    for (std::size_t i = 0; i < now[list].size(); ++i)
+      if (!now[list][i]["name"].is(was[list][i]["name"].text())) return false;
+  }
+  return true;
+}
+
+void check_order(Peek now, Peek was, std::string_view list, const Path& at, Findings& findings) {
+  if (now[list].size() != was[list].size())
+    return findings.forbidden(at / list,
+                              fmt::format("{} may not be added or removed on resize", list));
+  for (std::size_t i = 0; i < now[list].size(); ++i)
+    if (!now[list][i]["name"].is(was[list][i]["name"].text()))
+      findings.forbidden((at / list)[i] / "name",
+                         fmt::format("{} may not be renamed or reordered on resize", list));
+}
+
+bool lost(Peek now, Peek was) {
+  for (const auto& member : was.members())
+    if (!now[sv(member.key())]) return true;
+  return false;
+}
+
+// Equal but for what may be resized.
+bool same_but_resized(Peek now, Peek was) {
+  for (const std::string_view field : {"requests", "limits"}) {
+    const Peek is = now["resources"][field], had = was["resources"][field];
+    for (const Peek list : {is, had})
+      for (const auto& member : list.members()) {
+        const std::string_view name = sv(member.key());
+        if (name != "cpu" && name != "memory" && !same(is[name], had[name])) return false;
+      }
+  }
+  return same(now["resources"]["claims"], was["resources"]["claims"]) &&
+         same(now["resizePolicy"], was["resizePolicy"]);
+}
+
+}  // namespace
+
 void begin_resize(const KindRow& row, Edit& edit) {
   const json::Value posted = copied(Peek(edit.body())["spec"], edit.arena());
+  if (!same_containers(Peek(posted), edit.was_body()["spec"])) return;
   restore_all(row, edit);
   json::Dict& spec = make_dict(edit.body(), "spec");
   for (const std::string_view list : {"containers", "initContainers"})
     each_dict(spec, list, [&](json::Dict& container) {
       const Peek wanted = named(Peek(posted)[list], Peek(container)["name"].text());
-      if (!wanted) return;
       for (const std::string_view field : {"resources", "resizePolicy"}) {
         json::erase(container, field);
         if (const json::Value* value = wanted[field].value()) container[bj(field)] = *value;
@@ -123,28 +168,42 @@ Findings check_resize(Edit& edit) {
   Findings findings = checked_metadata(edit);
   const Peek now = Peek(edit.body())["spec"], was = edit.was_body()["spec"];
   const Path at("spec");
+  check_pod_spec(now, Peek(edit.metadata()), true, at, findings);
+  const Peek pod_wide = was["resources"];
+  if (pod_wide["requests"].size() + pod_wide["limits"].size() > 0) {
+    findings.forbidden(Path(""),
+                       "resize of pods with pod-level resources is forbidden when "
+                       "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled");
+    return findings;
+  }
+  // k8s 1.36: the class is told as it was.
   if (qos_class(now) != qos_class(was))
-    findings.invalid(Path("status") / "qosClass", qos_class(now),
-                     "Pod QOS Class may not change as a result of resizing");
-  for (const std::string_view list : {"containers", "initContainers"}) {
+    findings.invalid(at, qos_class(was), "Pod QOS Class may not change as a result of resizing");
+  const std::size_t before = findings.size();
+  for (const std::string_view list : {"containers", "initContainers"})
+    check_order(now, was, list, at, findings);
+  if (findings.size() != before) return findings;
+  for (const std::string_view list : {"initContainers", "containers"})
     for (std::size_t i = 0; i < now[list].size(); ++i) {
-      const Peek before = was[list][i];
-      for (const std::string_view field : {"requests", "limits"}) {
-        const Peek amounts = now[list][i]["resources"][field], had = before["resources"][field];
-        for (const auto& member : had.members()) {
-          const std::string_view name = sv(member.key());
-          const bool may = name == "cpu" || name == "memory";
-          if (!may && !same(amounts[name], Peek(member.value())))
-            findings.forbidden((at / list)[i] / "resources" / field,
-                               "only cpu and memory resources are mutable");
-          else if (may && !amounts[name])
-            findings.forbidden((at / list)[i] / "resources" / field,
-                               fmt::format("resource {} cannot be removed",
-                                           field == "limits" ? "limits" : "requests"));
-        }
+      const Peek is = now[list][i], had = was[list][i];
+      const Path here = (at / list)[i];
+      if (list == "initContainers" && !is["restartPolicy"].is("Always")) {
+        if (!same(is, had))
+          findings.forbidden(at, "resources for non-sidecar init containers are immutable");
+        continue;
+      }
+      for (const std::string_view field : {"requests", "limits"})
+        if (lost(is["resources"][field], had["resources"][field]))
+          findings.forbidden(here / "resources" / field,
+                             fmt::format("resource {} cannot be removed", field));
+      if (!same_but_resized(is, had)) {
+        if (list == "containers")
+          findings.forbidden(at, "only cpu and memory resources are mutable");
+        else
+          findings.forbidden(
+              here, "only cpu and memory resources for init or sidecar containers are mutable");
       }
     }
-  }
   return findings;
 }
 

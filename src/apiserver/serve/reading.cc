@@ -97,13 +97,7 @@ void serve_get(CallPtr call) {
       call->request.options.resource_version ? *call->request.options.resource_version : "";
   if (text.empty() || text == "0") return get(call);
   const Result<kube::Revision> revision = parse_revision(text);
-  if (!revision) {
-    // k8s 1.36: a list says it is a bad request, a get does not.
-    constexpr std::string_view kOfLists = "invalid resource version: ";
-    std::string message = revision.error().message;
-    if (message.starts_with(kOfLists)) message.erase(0, kOfLists.size());
-    return call->answer(plain_error(std::move(message)));
-  }
+  if (!revision) return call->answer(unlike_a_list(revision.error()));
   Call& waits = *call;
   when_there(waits, *revision, [call = std::move(call)] { get(call); });
 }

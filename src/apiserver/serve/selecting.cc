@@ -33,10 +33,20 @@ Error unsupported(const KindRow& row, std::string_view field) {
 }
 
 // The selector's own words, without ours around them.
-std::string inner(const Error& error, std::string_view text) {
+std::string inner(const Error& error) {
   const std::size_t at = error.message.find("\": ");
-  const std::string why = at == std::string::npos ? error.message : error.message.substr(at + 3);
-  return fmt::format("invalid selector: '{}'; {}", text, why.substr(0, why.find(';')));
+  return at == std::string::npos ? error.message : error.message.substr(at + 3);
+}
+
+// k8s 1.36: what stands between two requirements is told without saying that it belongs to one.
+std::string told(std::string why) {
+  constexpr std::string_view kEnd = "',' or end of string";
+  if (why.ends_with(kEnd))
+    return why.substr(0, why.size() - kEnd.size()) + "',' or 'end of string'";
+  if (why.ends_with("identifier after ','")) return why;
+  if (why.ends_with("!, identifier, or end of string"))
+    return why.substr(0, why.size() - 13) + "'end of string'";
+  return "unable to parse requirement: " + why;
 }
 
 }  // namespace
@@ -45,12 +55,16 @@ Result<Selector> selector_of(const KindRow& row, const kube::Options& options) {
   Selector selector;
   if (!options.label_selector.empty()) {
     auto labels = kube::LabelSelector::parse(options.label_selector);
-    if (!labels) return tl::unexpected(bad_request(std::move(labels.error().message)));
+    if (!labels) return tl::unexpected(bad_request(told(inner(labels.error()))));
     selector.labels = std::move(*labels);
   }
   if (options.field_selector.empty()) return selector;
   auto fields = kube::FieldSelector::parse(options.field_selector);
-  if (!fields) return tl::unexpected(bad_request(inner(fields.error(), options.field_selector)));
+  if (!fields) {
+    const std::string why = inner(fields.error());
+    return tl::unexpected(bad_request(fmt::format(
+        "invalid selector: '{}'; {}", options.field_selector, why.substr(0, why.find(';')))));
+  }
   for (const kube::FieldSelector::Term& term : fields->terms())
     if (!is_identity(term.field) && label_named(row, term.field) == nullptr)
       return tl::unexpected(unsupported(row, term.field));

@@ -52,7 +52,7 @@ void dispatch(CallPtr call) {
     return serve_binding(std::move(call));
   const bool writable = sub.empty() || sub == "status" || sub == "scale" || sub == "finalize" ||
                         sub == "ephemeralcontainers" || sub == "resize";
-  if (!call->row->stored || !writable) return call->answer(no_such_connection(*call));
+  if (!call->row->stored || !writable) return refuse_connection(*call);
   switch (call->request.verb) {
     case Verb::kGet:
       return serve_get(std::move(call));

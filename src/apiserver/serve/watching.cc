@@ -138,7 +138,7 @@ void Watching::pump() {
 void serve_watch(CallPtr call) {
   Core& core = call->core;
   Result<WatchPlan> plan = plan_watch(call->request.options);
-  if (!plan) return call->answer(std::move(plan.error()));
+  if (!plan) return call->answer(unlike_a_list(std::move(plan.error())));
   Result<Selector> selector = selector_of(*call->row, call->request.options);
   if (!selector) return call->answer(std::move(selector.error()));
   if (Result<Ok> room = core.traffic.room_for_watch(); !room)

@@ -24,6 +24,10 @@ using kube::Verb;
 constexpr int kMostAttempts = 5;
 constexpr int kMostNames = 8;
 
+bool is_apply(const kube::ApiRequest& asked) {
+  return asked.verb == Verb::kPatch && asked.options.patch_type == kube::PatchType::kApply;
+}
+
 }  // namespace
 
 Writing::Writing(CallPtr call)
@@ -71,11 +75,22 @@ void Writing::again() {
 Result<Ok> Writing::prepare() {
   if (Result<Ok> found = find_old(); !found) return found;
   if (target_ == Target::kScale) return read_scale();
+  if (is_apply(call_->request)) {
+    if (Result<Ok> applied = read_applied(); !applied) return applied;
+    return check_identity();
+  }
   if (Result<Ok> read = read_new(); !read) return read;
   fill(row_, *edit_);
   if (Result<Ok> same = check_identity(); !same) return same;
   if (call_->request.verb != Verb::kPatch) dedup_owners(false);
+  note_update(row_, *edit_, manager());
   return Ok{};
+}
+
+ManagerNote Writing::manager() const {
+  return {.manager = call_->request.options.field_manager,
+          .subresource = call_->request.subresource,
+          .now = core_.wall()};
 }
 
 Result<Ok> Writing::find_old() {
@@ -119,6 +134,30 @@ Result<Ok> Writing::read_new() {
   return Ok{};
 }
 
+// Server-side apply: its own way to the next version, decoded and filled.
+Result<Ok> Writing::read_applied() {
+  if (Result<Ok> fine = check_patch_options(*call_, Form::of(row_)); !fine) return fine;
+  Result<json::Value> patch = read_applied_text(*call_, *arena_);
+  if (!patch) return tl::unexpected(std::move(patch.error()));
+  const std::string uid{Peek(*patch)["metadata"]["uid"].text()};
+  if (creating_ && !uid.empty())
+    return tl::unexpected(conflict(
+        row_.kind, key_.name,
+        fmt::format("uid mismatch: the provided object specified uid {}, and no existing object "
+                    "was found",
+                    uid)));
+  if (creating_) {
+    json::Value empty(json::Dict((*arena_).storage()));
+    json::Dict& metadata = make_dict(empty.as_object(), "metadata");
+    metadata["name"] = key_.name;
+    if (!key_.ns.empty()) metadata["namespace"] = key_.ns;
+    edit_.emplace(row_.id, std::move(empty), *arena_);
+  } else {
+    edit_.emplace(old_, *arena_);
+  }
+  return apply_patch(row_, *edit_, std::move(*patch), manager(), call_->request.options.force);
+}
+
 // A Scale is read and written in place of what it scales.
 Result<Ok> Writing::read_scale() {
   const Form form = Form::of("autoscaling/v1", "Scale");
@@ -126,8 +165,6 @@ Result<Ok> Writing::read_scale() {
   Result<json::Value> document = fail(Reason::kUnknown, "");
   if (patch) {
     if (Result<Ok> fine = check_patch_options(*call_, form); !fine) return fine;
-    if (call_->request.options.patch_type == kube::PatchType::kApply)
-      return fail(Reason::kUnsupportedMediaType, "415: Unsupported Media Type");
     const Result<kube::Object> scale = scale_of(row_, old_);
     if (!scale) return tl::unexpected(scale.error());
     document = read_patch(*call_, form, scale->json(), *arena_);
@@ -212,6 +249,7 @@ void Writing::on_mutated(Result<Ok> done) {
 Result<Ok> Writing::settle() {
   if (posted_) {
     if (Result<Ok> scaled = write_scale(row_, *edit_, *posted_); !scaled) return scaled;
+    note_update(row_, *edit_, manager());
   } else {
     dedup_owners(true);
   }
@@ -228,9 +266,7 @@ Result<Ok> Writing::settle_new() {
   key_.name = Peek(edit_->metadata())["name"].text();
   chain_->call.name = key_.name;
   if (const Findings findings = check_create(row_, *edit_); !findings.empty()) {
-    Error error = findings.error(row_.kind, key_.name);
-    complete(error, row_.kind, key_.name);
-    return tl::unexpected(std::move(error));
+    return tl::unexpected(invalid_error(findings));
   }
   return Ok{};
 }
@@ -292,9 +328,16 @@ Result<Ok> Writing::settle_update() {
       break;
   }
   if (findings.empty()) return Ok{};
-  Error error = findings.error(row_.kind, key_.name);
-  complete(error, row_.kind, key_.name);
-  return tl::unexpected(std::move(error));
+  return tl::unexpected(invalid_error(findings));
+}
+
+// k8s 1.36: of two kinds over the same objects, that one is named as which they are stored.
+Error Writing::invalid_error(const Findings& findings) const {
+  const KindRow* stored = call_->kinds->find(call_->table());
+  const kube::Kind& told = stored == nullptr ? row_.kind : stored->kind;
+  Error error = findings.error(told, key_.name);
+  complete(error, told, key_.name);
+  return error;
 }
 
 void Writing::on_validated(Result<Ok> valid) {

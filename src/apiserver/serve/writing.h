@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "apiserver/apply/apply.h"
+#include "apiserver/kinds/findings.h"
 #include "apiserver/serve/body.h"
 #include "apiserver/serve/chain.h"
 
@@ -35,8 +37,10 @@ class Writing final : public std::enable_shared_from_this<Writing> {
   Result<Ok> prepare();
   Result<Ok> find_old();
   Result<Ok> read_new();
+  Result<Ok> read_applied();
   Result<Ok> read_scale();
   Result<Ok> check_identity();
+  ManagerNote manager() const;
   void dedup_owners(bool after_admission);
   // Then admission may change it; then the kind decides.
   void on_mutated(Result<Ok>);
@@ -44,6 +48,7 @@ class Writing final : public std::enable_shared_from_this<Writing> {
   Result<Ok> settle_new();
   Result<Ok> settle_update();
   Result<Ok> check_revision();
+  Error invalid_error(const Findings&) const;
   void on_validated(Result<Ok>);
   void commit();
   void commit_new();
