@@ -307,6 +307,7 @@ std::string ended_status(WallTime now, bool failed, int exit_code) {
 std::string Lab::end_state() {
   static const std::regex time(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)");
   static const std::regex uid(R"(uid-\d+)");
+  static const std::regex revision(R"("resourceVersion":"\d+")");  // in references
   std::vector<std::string> all;
   std::vector<std::pair<std::string, std::string>> renames;
   const auto backup = server.backup();
@@ -329,6 +330,7 @@ std::string Lab::end_state() {
                           : ""));
       text = std::regex_replace(text, time, "<time>");
       text = std::regex_replace(text, uid, "<uid>");
+      text = std::regex_replace(text, revision, R"("resourceVersion":"<revision>")");
       for (const auto& [name, plain] : renames)
         for (std::size_t at = text.find(name); at != text.npos;
              at = text.find(name, at + plain.size()))
