@@ -25,6 +25,7 @@
 #include "cluster/pace.h"
 #include "cluster/placed.h"
 #include "controllers/registry.h"
+#include "lab/stages/stages.h"
 
 namespace berth::cli {
 namespace {
@@ -142,6 +143,19 @@ Result<Ok> read_nodes(const UpOptions& options, lab::LabOptions& lab) {
   return Ok{};
 }
 
+Result<Ok> read_stages(const UpOptions& options, lab::LabOptions& lab) {
+  if (options.stages.empty()) return Ok{};
+  auto stages = std::make_shared<lab::Stages>();
+  for (const std::string& file : options.stages) {
+    const Result<std::string> text = read_named_file(file);
+    if (!text) return tl::unexpected(text.error());
+    if (Result<Ok> added = stages->add(*text, file); !added)
+      return tl::unexpected(usage_error(added.error().message));
+  }
+  lab.stages = std::move(stages);
+  return Ok{};
+}
+
 Result<Plan> plan_of(const UpOptions& options) {
   if (Result<Ok> good = check(options); !good) return tl::unexpected(good.error());
   Plan plan;
@@ -166,7 +180,10 @@ Result<Plan> plan_of(const UpOptions& options) {
     plan.cluster.lab.reset();
   else if (Result<Ok> good = read_nodes(options, *plan.cluster.lab); !good)
     return tl::unexpected(good.error());
-  if (plan.cluster.lab && plan.speed.mode != cluster::Speed::Mode::kReal)
+  if (plan.cluster.lab)
+    if (Result<Ok> good = read_stages(options, *plan.cluster.lab); !good)
+      return tl::unexpected(good.error());
+  if (plan.cluster.lab && plan.speed.mode == cluster::Speed::Mode::kMax)
     plan.cluster.lab->heartbeat = lab::Heartbeat::kOnDemand;
   if (auto good = controllers::make_controllers(plan.cluster.controllers); !good)
     return tl::unexpected(usage_error("--controllers: " + good.error().message));
@@ -263,8 +280,8 @@ class Up {
     door_.make("door", [this](Scope& scope) {
       return std::make_unique<apiserver::Door>(
           scope, way_in(),
-          [server = &cluster_->server()](auto credentials, auto request, auto done) {
-            server->handle(std::move(credentials), std::move(request), std::move(done));
+          [this](auto credentials, auto request, auto done) {
+            cluster_->handle(std::move(credentials), std::move(request), std::move(done));
           },
           cluster_->kinds(), Random::from_entropy());
     });

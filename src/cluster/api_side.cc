@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/admission/bootstrap.h"
 #include "apiserver/admission/steps.h"
 #include "apiserver/store/sqlite_journal.h"
 #include "cluster/first_objects.h"
+#include "kube/uid.h"
+#include "lab/attach.h"
 
 namespace berth::cluster {
 namespace {
@@ -34,39 +37,6 @@ std::unique_ptr<apiserver::Journal> journal_of(Runtime& runtime, const ClusterOp
       apiserver::SqliteOptions{.folder = *options.data_dir / "store", .fsync = options.fsync});
 }
 
-// Writes that every start begins with; what is there already stays.
-class FirstWrites {
- public:
-  FirstWrites(Scope& scope, kube::ApiHandler& api, std::vector<std::string> manifests,
-              std::function<void(Result<Ok>)> done)
-      : scope_(scope), api_(api), manifests_(std::move(manifests)), done_(std::move(done)) {}
-
-  static void run(std::shared_ptr<FirstWrites> self) {
-    if (self->at_ == self->manifests_.size()) return self->done_(Ok{});
-    const std::string& text = self->manifests_[self->at_++];
-    const Result<kube::Object> object = kube::Object::parse(text);
-    BERTH_CHECK(object.has_value(), text);
-    kube::ApiRequest request{.verb = kube::Verb::kCreate,
-                             .kind = object->kind(),
-                             .ns = std::string(object->ns()),
-                             .body = {.bytes = std::make_shared<const std::string>(text)},
-                             .user = {.name = "system:apiserver", .groups = {"system:masters"}}};
-    self->api_.handle(std::move(request),
-                      self->scope_.done<kube::ApiReply>(30s, [self](Result<kube::ApiReply> reply) {
-                        if (!reply && reply.error().reason != Reason::kAlreadyExists)
-                          return self->done_(tl::unexpected(reply.error()));
-                        run(self);
-                      }));
-  }
-
- private:
-  Scope& scope_;
-  kube::ApiHandler& api_;
-  std::vector<std::string> manifests_;
-  std::size_t at_ = 0;
-  std::function<void(Result<Ok>)> done_;
-};
-
 }  // namespace
 
 ApiSide::ApiSide(Scope& scope, Runtime& runtime, Metrics& metrics, const Logger& log,
@@ -80,6 +50,7 @@ ApiSide::ApiSide(Scope& scope, Runtime& runtime, Metrics& metrics, const Logger&
       store_(std::make_unique<apiserver::Store>(
           scope, apiserver::StoreOptions{.indexes = indexes(), .observe = options.observe},
           journal_.get())),
+      open_api_(kinds_),
       tokens_(options.token_key) {}
 
 ApiSide::~ApiSide() = default;
@@ -91,10 +62,15 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
     if (!lost) return ready(tl::unexpected(lost.error()));
     for (const apiserver::Damage& damage : *lost) log_.error("lost", {{"what", damage.text()}});
   }
+  const Executor& loop = scope_.executor();
+  Random uids = random_.fork("first objects");
+  apiserver::write_bootstrap(*store_, first_objects(options_), loop.clock().wall(),
+                             [&uids] { return kube::random_uid(uids); });
   rbac_ = std::make_unique<apiserver::Rbac>(*store_);
   authenticator_ = std::make_unique<apiserver::TokenAuthenticator>(
       *store_, tokens_, *rbac_, apiserver::AuthenticatorOptions{});
-  admission_.steps = apiserver::default_steps(*store_, *rbac_, random_.fork("admission"));
+  admission_.steps =
+      apiserver::default_steps(*store_, *rbac_, random_.fork("admission"), rbac_.get());
   server_ = std::make_unique<apiserver::Server>(
       scope_, apiserver::ServerParts{.store = *store_,
                                      .kinds = kinds_,
@@ -104,16 +80,35 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
                                      .metrics = metrics_,
                                      .log = log_,
                                      .random = random_.fork("server")});
-  FirstWrites::run(
-      std::make_shared<FirstWrites>(scope_, *server_, first_objects(options_), std::move(ready)));
+  server_->page("/openapi/",
+                [this](const kube::ApiRequest& request) { return open_api_.answer(request); });
+  if (options_.lab) make_lab();
+  // What is published is what a request sees.
+  store_->when_published(store_->tip(), scope_.done<Ok>(kNoLimit, std::move(ready)));
 }
 
-void ApiSide::start_lab() {
-  if (!options_.lab) return;
+void ApiSide::make_lab() {
   lab_ = std::make_unique<lab::Lab>(
       scope_,
       lab::LabParts{.store = *store_, .api = *server_, .random = random_.fork("lab"), .log = log_},
       *options_.lab);
+  lab::attach(*server_, *lab_);
+  if (options_.lab->heartbeat == lab::Heartbeat::kOnDemand)
+    lease_door_ = std::make_unique<lab::LeaseDoor>(scope_, *lab_, *server_);
+}
+
+kube::ApiHandler& ApiSide::front() {
+  return lease_door_ ? static_cast<kube::ApiHandler&>(*lease_door_) : *server_;
+}
+
+void ApiSide::handle(apiserver::Credentials credentials, kube::ApiRequest request,
+                     Done<kube::ApiReply> done) {
+  if (lease_door_ && request.kind == kube::kLease) lab_->renew_due();
+  server_->handle(std::move(credentials), std::move(request), std::move(done));
+}
+
+void ApiSide::start_lab() {
+  if (!lab_) return;
   lab_->start(scope_.done<Ok>(kNoLimit, [this](const Result<Ok>& started) {
     if (!started) log_.error("simulated nodes could not be made", {{"error", started.error()}});
   }));

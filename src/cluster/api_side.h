@@ -11,9 +11,11 @@
 #include "apiserver/auth/rbac.h"
 #include "apiserver/auth/service_account_tokens.h"
 #include "apiserver/kinds/registry.h"
+#include "apiserver/openapi/openapi.h"
 #include "apiserver/serve/server.h"
 #include "apiserver/store/store.h"
 #include "cluster/cluster.h"
+#include "lab/lease_door.h"
 
 namespace berth::cluster {
 
@@ -29,9 +31,14 @@ class ApiSide {
   void start_lab();
 
   apiserver::Server& server() { return *server_; }
+  // The way in for callers in this process, and for others.
+  kube::ApiHandler& front();
+  void handle(apiserver::Credentials, kube::ApiRequest, Done<kube::ApiReply>);
   lab::Lab* lab() { return lab_.get(); }
 
  private:
+  void make_lab();
+
   Scope& scope_;
   const ClusterOptions& options_;
   Logger log_;
@@ -40,12 +47,14 @@ class ApiSide {
   std::unique_ptr<apiserver::Journal> journal_;
   std::unique_ptr<apiserver::Store> store_;
   apiserver::KindRegistry kinds_;
+  apiserver::OpenApi open_api_;
   apiserver::ServiceAccountTokens tokens_;
   std::unique_ptr<apiserver::Rbac> rbac_;
   std::unique_ptr<apiserver::TokenAuthenticator> authenticator_;
   apiserver::Admission admission_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<lab::Lab> lab_;
+  std::unique_ptr<lab::LeaseDoor> lease_door_;  // in virtual time
 };
 
 }  // namespace berth::cluster

@@ -6,6 +6,7 @@
 #include "cluster/api_side.h"
 #include "cluster/first_objects.h"
 #include "cluster/placed.h"
+#include "controllers/node_lifecycle/heartbeats.h"
 #include "controllers/registry.h"
 #include "runtime/home.h"
 #include "scheduler/plugins/registry.h"
@@ -17,6 +18,21 @@ namespace {
 kube::User component(std::string name) {
   return {.name = std::move(name), .groups = {"system:authenticated"}};
 }
+
+// What the simulated nodes know of themselves, for whoever judges them.
+class LabHeartbeats final : public controllers::Heartbeats {
+ public:
+  explicit LabHeartbeats(std::shared_ptr<lab::Silence> silence) : silence_(std::move(silence)) {}
+  std::optional<WallTime> silent_since(const std::string& node) const override {
+    return silence_->since(node);
+  }
+  void subscribe(std::function<void(const std::string&)> changed) override {
+    silence_->subscribe(std::move(changed));
+  }
+
+ private:
+  std::shared_ptr<lab::Silence> silence_;
+};
 
 }  // namespace
 
@@ -41,6 +57,7 @@ struct Cluster::Parts {
   Random random;
   ClusterOptions options;
   std::vector<std::unique_ptr<client::Transport>> transports;  // made on the API loop
+  std::unique_ptr<controllers::Heartbeats> heartbeats;
   Placed<ApiSide> api;
   Placed<runtime::Home> controllers;
   Placed<scheduler::App> scheduler;
@@ -48,12 +65,15 @@ struct Cluster::Parts {
 
 client::Transport& Cluster::Parts::transport_of(const kube::User& user) {
   transports.push_back(
-      std::make_unique<client::LocalTransport>(api.loop(), api.get()->server(), user));
+      std::make_unique<client::LocalTransport>(api.loop(), api.get()->front(), user));
   return *transports.back();
 }
 
 void Cluster::Parts::start_controllers() {
-  auto wanted = controllers::make_controllers(options.controllers, {.root_ca = options.ca_pem});
+  if (lab::Lab* const lab = api.get()->lab(); lab != nullptr && lab->options().every_node)
+    heartbeats = std::make_unique<LabHeartbeats>(lab->silence());
+  auto wanted = controllers::make_controllers(
+      options.controllers, {.root_ca = options.ca_pem, .heartbeats = heartbeats.get()});
   BERTH_CHECK(wanted.has_value(), "the list of controllers was checked before");
   if (wanted->empty()) return;
   runtime::HomeOptions home{.instance = "berth"};
@@ -128,11 +148,15 @@ void Cluster::stop(Task stopped) {
 Executor& Cluster::api_loop() { return parts_->api.loop(); }
 apiserver::Server& Cluster::server() { return parts_->api.get()->server(); }
 const apiserver::KindRegistry& Cluster::kinds() { return server().kinds(); }
+void Cluster::handle(apiserver::Credentials credentials, kube::ApiRequest request,
+                     Done<kube::ApiReply> done) {
+  parts_->api.get()->handle(std::move(credentials), std::move(request), std::move(done));
+}
 lab::Lab* Cluster::lab() { return parts_->api.get()->lab(); }
 
 std::unique_ptr<client::Transport> Cluster::owner() {
   return std::make_unique<client::LocalTransport>(
-      api_loop(), server(),
+      api_loop(), parts_->api.get()->front(),
       kube::User{.name = "kubernetes-admin", .groups = {"system:masters", "system:authenticated"}});
 }
 

@@ -23,6 +23,7 @@
 namespace berth::apiserver {
 class KindRegistry;
 class Server;
+struct Credentials;
 struct HistoryEvent;
 }  // namespace berth::apiserver
 
@@ -60,6 +61,8 @@ class Cluster {
   Executor& api_loop();
   // Once ready, and on the API loop only.
   apiserver::Server& server();
+  // A request from outside, whose user is not known yet.
+  void handle(apiserver::Credentials, kube::ApiRequest, Done<kube::ApiReply>);
   lab::Lab* lab();
   const apiserver::KindRegistry& kinds();  // any thread
   // The way in for this process: a user who may do everything. Any thread, once ready.

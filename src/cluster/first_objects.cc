@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/auth/bootstrap_rbac.h"
+#include "apiserver/admission/bootstrap.h"
 #include "controllers/registry.h"
 #include "runtime/home.h"
 
@@ -29,12 +29,7 @@ std::string controller_user(std::string_view controller) {
 }
 
 std::vector<std::string> first_objects(const ClusterOptions& options) {
-  std::vector<std::string> manifests;
-  for (const std::string_view ns : {"default", "kube-system", "kube-public", "kube-node-lease"})
-    manifests.push_back(
-        fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", ns));
-  for (std::string& manifest : apiserver::bootstrap_rbac())
-    manifests.push_back(std::move(manifest));
+  std::vector<std::string> manifests = apiserver::bootstrap_objects({.client_ca = options.ca_pem});
   auto controllers = controllers::make_controllers(options.controllers);
   if (controllers)
     for (auto& controller : *controllers) add_controller_role(std::move(controller), manifests);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "kube/uid.h"
+
 namespace berth::apiserver {
 namespace {
 
@@ -29,11 +31,7 @@ const Server::Answer* Core::answer_of(kube::KindId kind, const std::string& subr
 }
 
 // A UUID of version 4.
-std::string Core::new_uid() {
-  const std::uint64_t high = random.next(), low = random.next();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
-                     high & 0xfff, 0x8000 | ((low >> 48) & 0x3fff), low & 0xffff'ffff'ffff);
-}
+std::string Core::new_uid() { return kube::random_uid(random); }
 
 // k8s 1.36: no vowels and none of 0, 1, 3, so that no words appear.
 std::string Core::name_suffix() {
