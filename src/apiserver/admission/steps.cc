@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/admission/steps.h"
 
+#include "apiserver/admission/webhooks.h"
+
 namespace berth::apiserver {
 
 std::vector<Step> default_steps(Store& store, Authorizer&, Random random, Rbac* rbac,
@@ -19,6 +21,7 @@ std::vector<Step> default_steps(Store& store, Authorizer&, Random random, Rbac* 
   steps.push_back(default_ingress_class(store));
   steps.push_back(pod_topology_labels(store));
   steps.push_back(service_addresses(store, random.fork("service-addresses"), range));
+  steps.push_back(webhook_configurations());
   if (rbac != nullptr) steps.push_back(role_escalation(*rbac));
   steps.push_back(resource_quota(store));
   return steps;
