@@ -230,16 +230,17 @@ std::vector<Webhook> webhooks_of(const kube::Object& configuration) {
   return out;
 }
 
-Result<std::optional<Invocation>> invocation_of(const Webhook& hook, const AdmissionCall& call,
-                                                const Store& store, const Kinds& kinds) {
-  const std::optional<Invocation> none;
+Result<std::optional<WebhookInvocation>> invocation_of(const Webhook& hook,
+                                                       const AdmissionCall& call,
+                                                       const Store& store, const Kinds& kinds) {
+  const std::optional<WebhookInvocation> none;
   // Its own configurations could otherwise never be repaired.
   if (call.row.kind.group == "admissionregistration.k8s.io") return none;
   if (!hook.objects.everything() && !matches(hook.objects, new_labels(call)) &&
       !(call.old.valid() && hook.objects.matches(call.old.labels())))
     return none;
 
-  std::optional<Invocation> found;
+  std::optional<WebhookInvocation> found;
   for (const WebhookRule& rule : hook.rules)
     if (!found && rule_matches(rule, call, call.row.kind)) found = {&hook, &call.row};
   if (!found && hook.equivalent)
@@ -262,7 +263,7 @@ Result<std::optional<Invocation>> invocation_of(const Webhook& hook, const Admis
   return hook.namespaces.matches(in->labels()) ? found : none;
 }
 
-std::string review_of(const Invocation& invocation, const AdmissionCall& call,
+std::string review_of(const WebhookInvocation& invocation, const AdmissionCall& call,
                       std::string_view uid) {
   const kube::Kind own = document_kind(call, call.row.kind);
   const kube::Kind as = document_kind(call, invocation.as->kind);
@@ -299,8 +300,8 @@ std::string review_of(const Invocation& invocation, const AdmissionCall& call,
   return w.take();
 }
 
-Result<Verdict> verdict_of(const Webhook& hook, std::string_view reply, std::string_view uid,
-                           bool mutating) {
+Result<WebhookVerdict> verdict_of(const Webhook& hook, std::string_view reply, std::string_view uid,
+                                  bool mutating) {
   const auto bad = [](std::string text) {
     return fail(Reason::kUnknown, "received invalid webhook response: " + text);
   };
@@ -339,7 +340,7 @@ Result<Verdict> verdict_of(const Webhook& hook, std::string_view reply, std::str
     if (!patch.empty()) return bad("validating webhook may not return response.patch");
     if (typed) return bad("validating webhook may not return response.patchType");
   }
-  Verdict verdict{.allowed = response["allowed"].boolean()};
+  WebhookVerdict verdict{.allowed = response["allowed"].boolean()};
   for (const json::Slice warning : response["warnings"].elements())
     verdict.warnings.push_back(warning.text());
   if (verdict.allowed && mutating && !patch.empty()) {

@@ -38,26 +38,26 @@ struct Webhook {
 std::vector<Webhook> webhooks_of(const kube::Object& configuration);
 
 // How a webhook is asked: perhaps under another version's name than the request's.
-struct Invocation {
+struct WebhookInvocation {
   const Webhook* hook = nullptr;
   const KindRow* as = nullptr;
 };
 // Nothing: it does not want to hear of it. An error where its namespace is not there.
-Result<std::optional<Invocation>> invocation_of(const Webhook&, const AdmissionCall&, const Store&,
-                                                const Kinds&);
+Result<std::optional<WebhookInvocation>> invocation_of(const Webhook&, const AdmissionCall&,
+                                                       const Store&, const Kinds&);
 
 // An AdmissionReview in JSON.
-std::string review_of(const Invocation&, const AdmissionCall&, std::string_view uid);
+std::string review_of(const WebhookInvocation&, const AdmissionCall&, std::string_view uid);
 
-struct Verdict {
+struct WebhookVerdict {
   bool allowed = false;
   std::string patch = {};  // JSON, of RFC 6902
   std::vector<std::string> warnings = {};
   Error denial = {};  // where it is not allowed
 };
 // The error says what is wrong with the answer.
-Result<Verdict> verdict_of(const Webhook&, std::string_view reply, std::string_view uid,
-                           bool mutating);
+Result<WebhookVerdict> verdict_of(const Webhook&, std::string_view reply, std::string_view uid,
+                                  bool mutating);
 
 // "Internal error occurred: failed calling webhook "x": …"
 Error failed_calling(const Webhook&, std::string_view why);

@@ -73,7 +73,7 @@ class ClusterWebhooks::Mutation : public std::enable_shared_from_this<Mutation> 
       if (!invocation) return done_(tl::unexpected(invocation.error()));
       if (!*invocation) continue;
       of_.ask(**invocation, call_, true,
-              of_.scope_.done<std::optional<Verdict>>(
+              of_.scope_.done<std::optional<WebhookVerdict>>(
                   kNoLimit, [self = shared_from_this(), kinds](auto verdict) {
                     self->on_verdict(std::move(verdict));
                   }));
@@ -84,11 +84,11 @@ class ClusterWebhooks::Mutation : public std::enable_shared_from_this<Mutation> 
   }
 
  private:
-  void on_verdict(Result<std::optional<Verdict>> verdict) {
+  void on_verdict(Result<std::optional<WebhookVerdict>> verdict) {
     if (!verdict) return done_(tl::unexpected(verdict.error()));
     const Webhook& hook = (*hooks_)[at_++];
     if (*verdict) {
-      Verdict& said = **verdict;
+      WebhookVerdict& said = **verdict;
       for (std::string& warning : said.warnings) call_.warnings.push_back(std::move(warning));
       if (!said.allowed) return done_(tl::unexpected(std::move(said.denial)));
       if (!said.patch.empty()) {
@@ -135,7 +135,7 @@ class ClusterWebhooks::Validation : public std::enable_shared_from_this<Validati
 
   void start() {
     const auto kinds = of_.kinds_.now();
-    std::vector<Invocation> wanted;
+    std::vector<WebhookInvocation> wanted;
     for (const Webhook& hook : *hooks_) {
       const auto invocation = invocation_of(hook, call_, of_.store_, *kinds);
       if (!invocation) return done_(tl::unexpected(invocation.error()));
@@ -146,7 +146,7 @@ class ClusterWebhooks::Validation : public std::enable_shared_from_this<Validati
     open_ = wanted.size();
     for (std::size_t i = 0; i < wanted.size(); ++i)
       of_.ask(wanted[i], call_, false,
-              of_.scope_.done<std::optional<Verdict>>(
+              of_.scope_.done<std::optional<WebhookVerdict>>(
                   kNoLimit, [self = shared_from_this(), kinds, i](auto verdict) {
                     self->verdicts_[i] = std::move(verdict);
                     if (--self->open_ == 0) self->finish();
@@ -157,7 +157,7 @@ class ClusterWebhooks::Validation : public std::enable_shared_from_this<Validati
   // The first refusal counts, in the order of webhooks.
   void finish() {
     std::optional<Error> refusal;
-    for (Result<std::optional<Verdict>>& verdict : verdicts_) {
+    for (Result<std::optional<WebhookVerdict>>& verdict : verdicts_) {
       if (!verdict) {
         if (!refusal) refusal = verdict.error();
         continue;
@@ -175,7 +175,7 @@ class ClusterWebhooks::Validation : public std::enable_shared_from_this<Validati
   AdmissionCall& call_;
   Done<Ok> done_;
   Hooks hooks_;
-  std::vector<Result<std::optional<Verdict>>> verdicts_;
+  std::vector<Result<std::optional<WebhookVerdict>>> verdicts_;
   std::size_t open_ = 0;
 };
 
@@ -246,13 +246,13 @@ std::string ClusterWebhooks::new_uid() {
                      (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
 }
 
-void ClusterWebhooks::ask(const Invocation& invocation, AdmissionCall& call, bool mutating,
-                          Done<std::optional<Verdict>> done) {
+void ClusterWebhooks::ask(const WebhookInvocation& invocation, AdmissionCall& call, bool mutating,
+                          Done<std::optional<WebhookVerdict>> done) {
   const Webhook& hook = *invocation.hook;
   const auto failed = [ignore = hook.ignore_failure](
                           const Webhook& of,
-                          std::string_view why) -> Result<std::optional<Verdict>> {
-    if (ignore) return std::optional<Verdict>();
+                          std::string_view why) -> Result<std::optional<WebhookVerdict>> {
+    if (ignore) return std::optional<WebhookVerdict>();
     return tl::unexpected(failed_calling(of, why));
   };
   if (call.request.options.dry_run && !hook.dry_runs)
@@ -276,7 +276,7 @@ void ClusterWebhooks::ask(const Invocation& invocation, AdmissionCall& call, boo
                      }
                      auto verdict = verdict_of(hook, *reply, uid, mutating);
                      if (!verdict) return done(failed(hook, verdict.error().message));
-                     done(std::optional<Verdict>(std::move(*verdict)));
+                     done(std::optional<WebhookVerdict>(std::move(*verdict)));
                    }));
 }
 

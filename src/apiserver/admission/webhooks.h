@@ -36,7 +36,8 @@ class ClusterWebhooks final : public Webhooks, private WatchSink {
   bool any(std::size_t which, const AdmissionCall&) const;
   // Asks one; the verdict, or the error as the client gets it. Nothing where its failure is
   // ignored.
-  void ask(const Invocation&, AdmissionCall&, bool mutating, Done<std::optional<Verdict>>);
+  void ask(const WebhookInvocation&, AdmissionCall&, bool mutating,
+           Done<std::optional<WebhookVerdict>>);
   std::string new_uid();
 
   Scope& scope_;
