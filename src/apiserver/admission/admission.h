@@ -31,7 +31,7 @@ struct AdmissionCall {
   WallTime now{};
   std::vector<std::string> warnings = {};
   // Set beside a refusal: what is missing is about to be made (a new namespace's default account).
-  // The server may ask all steps again, from the decoded body on, after 100 ms and up to ten times.
+  // The server asks all steps again a little later, for about a second.
   bool worth_waiting = false;
 
   bool is(kube::KindId kind, std::string_view subresource = "") const {

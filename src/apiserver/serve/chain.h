@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission of one write: all who may change it, later all who may only refuse. Steps are asked in
-// the same turn, webhooks take their time.
+// the same turn, unless one of them says that waiting may help; webhooks take their time.
 #pragma once
 
 #include "apiserver/serve/call.h"
@@ -23,8 +23,10 @@ class Chain {
 
  private:
   void finish(Then&, Result<Ok>);
+  void finish_validation(Then&, Result<Ok>);
   Call& of_;
   bool waited_ = false;
+  int patience_used_ = 0;
 };
 
 }  // namespace berth::apiserver
