@@ -37,6 +37,7 @@ void Caches::need(const Spec& spec) {
     const auto [at, fresh] = found->second->indexes.try_emplace(index.name, index.by);
     BERTH_CHECK(fresh || at->second == index.by, "two indexes of one name");
   }
+  following_ |= spec.follows() != nullptr;
   for (const auto& [name, by] : spec.everywhere()) {
     const auto [at, fresh] = everywhere_.try_emplace(name, by);
     BERTH_CHECK(fresh || at->second == by, "two indexes of one name");
@@ -56,7 +57,7 @@ void Caches::start(Task synced) {
   }
   if (kinds_.empty()) scope_.post([this] { synced_(); });
   for (auto& [name, of] : kinds_) of.second.informer->start();
-  if (everywhere_.empty()) return;
+  if (!following_) return;
   finder_ = std::make_unique<KindFinder>(scope_, transport_, random_.fork("kinds"),
                                          [this](const ServedKinds& served) { follow(served); });
   finder_->start();
@@ -75,7 +76,7 @@ void Caches::make(const std::string& name, KindId id, Kept& kept) {
        .updated = [this, k = &kept](const Object&, const Object& o) { look(*k, o); },
        .deleted =
            [this, k = &kept](const Object& o) {
-             if (!everywhere_.empty()) remember_gone(o);
+             if (following_) remember_gone(o);
              look(*k, o);
            }});
   kept.informer->on_advanced([this, k = &kept] { look(*k); });
@@ -83,7 +84,7 @@ void Caches::make(const std::string& name, KindId id, Kept& kept) {
   const bool defines =
       (kind.group == "apiextensions.k8s.io" && kind.plural == "customresourcedefinitions") ||
       (kind.group == "apiregistration.k8s.io" && kind.plural == "apiservices");
-  if (defines && !everywhere_.empty()) {
+  if (defines && following_) {
     const auto changed = [this] { finder_->look_again(); };
     kept.informer->on_synced([this, changed, informer = kept.informer.get()] {
       informer->add_handler({.added = [changed](const Object&) { changed(); },

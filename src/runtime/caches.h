@@ -108,6 +108,7 @@ class Caches final : public Lookup {
   Task synced_;
 
   // Where every kind is followed.
+  bool following_ = false;
   std::map<std::string, IndexBy, std::less<>> everywhere_;
   std::unique_ptr<KindFinder> finder_;
   std::map<std::pair<std::string, std::string>, ServedKind> served_;  // by group and kind

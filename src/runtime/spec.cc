@@ -92,9 +92,12 @@ Spec& Spec::index(KindId kind, std::string_view name, IndexBy by) {
   return *this;
 }
 
-Spec& Spec::follows_every_kind(Mapping mapping, std::string_view index, IndexBy by) {
+Spec& Spec::follows_every_kind(Mapping mapping) {
   follows_ = std::move(mapping);
-  everywhere_.emplace_back(index, by);
+  return *this;
+}
+Spec& Spec::index_everywhere(std::string_view name, IndexBy by) {
+  everywhere_.emplace_back(name, by);
   return *this;
 }
 

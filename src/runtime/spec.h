@@ -73,8 +73,9 @@ class Spec {
   Spec& index_by_controller(KindId kind) { return index(kind, kByController, &controller_uid); }
 
   // Every kind that can be listed, watched and deleted, Events apart, for as long as the server has
-  // it; metadata alone, unless somebody needs more of it. The index is one over all of them.
-  Spec& follows_every_kind(Mapping, std::string_view index, IndexBy);
+  // it; metadata alone, unless somebody needs more of it. An index is one over all of them.
+  Spec& follows_every_kind(Mapping);
+  Spec& index_everywhere(std::string_view name, IndexBy);
 
   Spec& woken_from_outside(OutsideSource);
 

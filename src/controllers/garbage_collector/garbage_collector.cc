@@ -293,7 +293,7 @@ class GarbageCollector final : public Controller {
  public:
   Spec spec() const override {
     Spec spec("garbage-collector-controller");
-    spec.follows_every_kind(&wake_related, kOwners, &owner_uids);
+    spec.follows_every_kind(&wake_related).index_everywhere(kOwners, &owner_uids);
     spec.any_kind({"get", "list", "watch", "patch", "delete"}).tells().keys_in_flight(20);
     return spec;
   }
