@@ -100,11 +100,11 @@ Result<kube::Body> read_document(net::HttpRequest& http, const KindRow& row,
                                                  "application/vnd.kubernetes.protobuf"));
 }
 
-Result<std::string> read_delete_body(net::HttpRequest& http, const DoorLimits& limits) {
-  if (http.body.empty()) return std::string();
+Result<kube::Body> read_delete_body(net::HttpRequest& http, const DoorLimits& limits) {
+  if (http.body.empty()) return kube::Body{};
   if (const auto fine = check_outside(http, limits); !fine) return tl::unexpected(fine.error());
   const std::string_view type = media_type_of(http.headers);
-  if (type.empty() || net::same_token(type, kJson)) return std::move(http.body);
+  if (type.empty() || net::same_token(type, kJson)) return as_body(std::move(http.body), kJson);
   Result<std::string> text;
   if (net::same_token(type, kYaml))
     text = yaml_as_json(http.body, limits);
@@ -114,7 +114,7 @@ Result<std::string> read_delete_body(net::HttpRequest& http, const DoorLimits& l
     return tl::unexpected(
         unsupported("application/json, application/yaml, application/vnd.kubernetes.protobuf"));
   if (!text) return fail(Reason::kBadRequest, text.error().message);
-  return text;
+  return as_body(std::move(*text), kJson);
 }
 
 Result<kube::PatchType> patch_type_of(const net::Headers& headers, const KindRow& row) {

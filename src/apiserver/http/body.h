@@ -14,8 +14,8 @@ namespace berth::apiserver {
 
 // Of create and update: JSON, YAML or protobuf. JSON is passed on as it is; the server reads it.
 Result<kube::Body> read_document(net::HttpRequest&, const KindRow&, const DoorLimits&);
-// Of delete: the same, as the text of DeleteOptions.
-Result<std::string> read_delete_body(net::HttpRequest&, const DoorLimits&);
+// Of delete: the same, holding DeleteOptions; often there is none.
+Result<kube::Body> read_delete_body(net::HttpRequest&, const DoorLimits&);
 // Of patch. Which types there are depends on the kind.
 Result<kube::PatchType> patch_type_of(const net::Headers&, const KindRow&);
 Result<kube::Body> read_patch(net::HttpRequest&, kube::PatchType, const DoorLimits&);

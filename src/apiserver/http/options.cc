@@ -2,17 +2,12 @@
 #include "apiserver/http/options.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "apiserver/edit/conform.h"
-#include "apiserver/edit/peek.h"
 #include "apiserver/kinds/findings.h"
-#include "json/value.h"
 #include "json/writer.h"
-#include "kube/schema.h"
 
 namespace berth::apiserver {
 namespace {
@@ -118,50 +113,6 @@ Result<Ok> read_list_options(const Query& query, Verb verb, kube::Options& optio
   return Ok{};
 }
 
-// What DeleteOptions say, wherever they stand.
-struct Deletion {
-  std::optional<std::int64_t> grace = {};
-  std::optional<std::string> propagation = {};
-  std::optional<bool> orphan = {};
-  std::vector<std::string> dry_run = {};
-  std::string uid = {};
-  std::optional<std::string> revision = {};
-};
-
-Result<Deletion> from_body(std::string_view json) {
-  json::Arena arena;
-  Result<json::Value> document = json::parse(json, arena);
-  if (!document) return fail(Reason::kBadRequest, document.error().message);
-  const json::Message* type =
-      kube::find_message("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
-  if (const auto done = conform(*document, *type); !done)
-    return fail(Reason::kBadRequest, done.error().message);
-  const Peek top(*document);
-  const std::string_view kind = top["kind"].text();
-  if (!kind.empty() && kind != "DeleteOptions")
-    return fail(Reason::kBadRequest, "decoded object cannot be converted to DeleteOptions");
-  Deletion out;
-  out.grace = top["gracePeriodSeconds"].integer();
-  if (top["propagationPolicy"].present()) out.propagation = top["propagationPolicy"].text();
-  if (top["orphanDependents"].present()) out.orphan = top["orphanDependents"].boolean();
-  for (const Peek each : top["dryRun"].elements()) out.dry_run.emplace_back(each.text());
-  out.uid = top["preconditions"]["uid"].text();
-  if (const Peek revision = top["preconditions"]["resourceVersion"]; revision.present())
-    out.revision = revision.text();
-  return out;
-}
-
-Result<Deletion> from_query(const Query& query) {
-  Deletion out;
-  const auto grace = query.integer("gracePeriodSeconds");
-  if (!grace) return tl::unexpected(grace.error());
-  out.grace = *grace;
-  if (query.has("propagationPolicy")) out.propagation = query.text("propagationPolicy");
-  out.orphan = query.flag("orphanDependents");
-  out.dry_run = query.all("dryRun");
-  return out;
-}
-
 }  // namespace
 
 Result<Ok> read_options(const Query& query, Verb verb, kube::Options& options) {
@@ -185,14 +136,16 @@ Result<Ok> read_options(const Query& query, Verb verb, kube::Options& options) {
   return Ok{};
 }
 
-Result<Ok> read_delete_options(const Query& query, std::string_view json, kube::Options& options) {
+Result<Ok> read_delete_options(const Query& query, kube::Options& options) {
   using kube::Propagation;
-  Result<Deletion> read = json.empty() ? from_query(query) : from_body(json);
-  if (!read) return tl::unexpected(std::move(read.error()));
+  const auto grace = query.integer("gracePeriodSeconds");
+  if (!grace) return tl::unexpected(grace.error());
+  options.grace_period_seconds = *grace;
   Findings findings;
-  if (read->propagation) {
-    const std::string& policy = *read->propagation;
-    if (read->orphan)
+  const auto orphan = query.flag("orphanDependents");
+  if (query.has("propagationPolicy")) {
+    const std::string policy = query.text("propagationPolicy");
+    if (orphan)
       findings.invalid(Path("propagationPolicy"), policy,
                        "orphanDependents and deletionPropagation cannot be both set");
     if (policy == "Background")
@@ -204,14 +157,11 @@ Result<Ok> read_delete_options(const Query& query, std::string_view json, kube::
     else
       findings.not_supported(Path("propagationPolicy"), policy,
                              {"Foreground", "Background", "Orphan", "nil"});
-  } else if (read->orphan) {
-    options.propagation = *read->orphan ? Propagation::kOrphan : Propagation::kBackground;
+  } else if (orphan) {
+    options.propagation = *orphan ? Propagation::kOrphan : Propagation::kBackground;
   }
-  read_dry_run(read->dry_run, options, findings);
+  read_dry_run(query.all("dryRun"), options, findings);
   if (!findings.empty()) return tl::unexpected(invalid_options(findings, "DeleteOptions"));
-  options.grace_period_seconds = read->grace;
-  options.precondition_uid = std::move(read->uid);
-  options.precondition_revision = std::move(read->revision);
   return Ok{};
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a request: from its query, for a deletion also from its body.
+// The options of a request, as its query says them.
 #pragma once
-
-#include <string>
-#include <string_view>
 
 #include "apiserver/http/query.h"
 #include "base/result.h"
@@ -15,7 +12,7 @@ namespace berth::apiserver {
 // type is known already.
 Result<Ok> read_options(const Query&, kube::Verb, kube::Options&);
 
-// Of delete and deletecollection: `json` is the DeleteOptions of the body, "" where there is none.
-Result<Ok> read_delete_options(const Query&, std::string_view json, kube::Options&);
+// Of delete and deletecollection. k8s 1.36: only where there is no body, which says it all.
+Result<Ok> read_delete_options(const Query&, kube::Options&);
 
 }  // namespace berth::apiserver

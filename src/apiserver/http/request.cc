@@ -75,11 +75,11 @@ Result<Ok> read_contents(net::HttpRequest& http, const Query& query, const KindR
       body = read_patch(http, request.options.patch_type, limits);
       break;
     case Verb::kDelete:
-    case Verb::kDeleteCollection: {
-      const Result<std::string> options = read_delete_body(http, limits);
-      if (!options) return tl::unexpected(options.error());
-      return read_delete_options(query, *options, request.options);
-    }
+    case Verb::kDeleteCollection:
+      body = read_delete_body(http, limits);
+      if (body && !body->bytes)
+        if (auto read = read_delete_options(query, request.options); !read) return read;
+      break;
     default:
       return select_watched(request);
   }

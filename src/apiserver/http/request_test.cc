@@ -188,35 +188,29 @@ TEST_F(Requests, WrongOptionsAreRefusedInTheRealServersWords) {
         << row.method << " " << row.target;
 }
 
-TEST_F(Requests, DeletionsTakeTheirOptionsFromTheBody) {
-  const auto in = send("DELETE", "/api/v1/namespaces/a/pods/p?gracePeriodSeconds=5",
-                       R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,
-    "preconditions":{"uid":"u","resourceVersion":"7"},"propagationPolicy":"Foreground","dryRun":["All"]})");
-  ASSERT_TRUE(in) << in.error().message;
-  const kube::Options& options = in->request.options;
-  EXPECT_EQ(options.grace_period_seconds, 0);
-  EXPECT_EQ(options.precondition_uid, "u");
-  EXPECT_EQ(options.precondition_revision, "7");
-  EXPECT_EQ(options.propagation, kube::Propagation::kForeground);
-  EXPECT_TRUE(options.dry_run);
-  EXPECT_FALSE(in->request.body.bytes);
+TEST_F(Requests, DeletionsSayHowInTheirBodyOrElseInTheQuery) {
+  const std::string pods = "/api/v1/namespaces/a/pods", pod = pods + "/p";
+  const auto body = send("DELETE", pod + "?gracePeriodSeconds=5", R"({"gracePeriodSeconds":0})");
+  ASSERT_TRUE(body) << body.error().message;
+  EXPECT_EQ(*body->request.body.bytes, R"({"gracePeriodSeconds":0})");
+  EXPECT_FALSE(body->request.options.grace_period_seconds);
 
-  const auto query =
-      send("DELETE", "/api/v1/namespaces/a/pods?orphanDependents=true&labelSelector=x");
+  const std::string packed(
+      "k8s\0\x0a\x13\x0a\x02v1\x12\x0d"
+      "DeleteOptions\x12\x02\x08\x07",
+      29);
+  const auto protobuf = send("DELETE", pod, packed, "application/vnd.kubernetes.protobuf");
+  ASSERT_TRUE(protobuf) << protobuf.error().message;
+  EXPECT_THAT(*protobuf->request.body.bytes, HasSubstr(R"("gracePeriodSeconds":7)"));
+
+  const auto query = send("DELETE", pods + "?orphanDependents=true&labelSelector=x&dryRun=All");
   ASSERT_TRUE(query);
+  EXPECT_FALSE(query->request.body.bytes);
   EXPECT_EQ(query->request.options.propagation, kube::Propagation::kOrphan);
   EXPECT_EQ(query->request.options.label_selector, "x");
-
-  const std::string pod = "/api/v1/namespaces/a/pods/p";
-  EXPECT_THAT(shown(send("DELETE", pod, R"({"kind":"Pod"})")),
-              HasSubstr("400 decoded object cannot be converted to DeleteOptions"));
-  EXPECT_THAT(shown(send("DELETE", pod, R"({"gracePeriodSeconds":"x"})")),
-              HasSubstr("DeleteOptions.gracePeriodSeconds of type int64"));
-  EXPECT_THAT(shown(send("DELETE", pod, "{")), HasSubstr("400 "));
-  EXPECT_THAT(shown(send("DELETE", pod, std::string(10'000, '['))), HasSubstr("400 "));
-  EXPECT_THAT(
-      shown(send("DELETE", pod, R"({"orphanDependents":true,"propagationPolicy":"Orphan"})")),
-      HasSubstr("orphanDependents and deletionPropagation cannot be both set"));
+  EXPECT_TRUE(query->request.options.dry_run);
+  EXPECT_THAT(shown(send("DELETE", pod + "?orphanDependents=1&propagationPolicy=Orphan")),
+              HasSubstr("orphanDependents and deletionPropagation cannot be both set"));
   EXPECT_THAT(shown(send("DELETE", pod, "x", "text/plain")), HasSubstr("415 "));
 }
 
