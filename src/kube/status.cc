@@ -73,7 +73,10 @@ std::string status_json(const Error& error, const About& request) {
   w.end();
   w.member("status").string("Failure").member("message").string(error.message);
   if (!name_of(error.reason).empty()) w.member("reason").string(name_of(error.reason));
-  const bool any = !about.name.empty() || !about.group.empty() || !about.kind.empty() ||
+  // k8s 1.36: what routes requests says with details that there is nothing to say.
+  const bool routed = error.about && (error.reason == Reason::kNotFound ||
+                                      error.reason == Reason::kMethodNotAllowed);
+  const bool any = routed || !about.name.empty() || !about.group.empty() || !about.kind.empty() ||
                    !about.uid.empty() || !error.causes.empty() || error.retry_after;
   if (any) {
     w.member("details").object();

@@ -19,7 +19,7 @@ constexpr std::size_t kCompressFrom = 128 << 10;  // as the real server does
 
 // k8s 1.36: what is not an API at all is told as Go's file server tells it.
 bool is_no_page(const Incoming& in, const Error& error) {
-  return in.row == nullptr && error.reason == Reason::kNotFound && !in.below_version;
+  return in.row == nullptr && error.reason == Reason::kNotFound && !in.below_group;
 }
 
 }  // namespace
@@ -102,8 +102,10 @@ void Exchange::refuse(const Error& error) {
   }
   if (is_no_page(in_, told))
     return send_text(404, "404 page not found\n", "text/plain; charset=utf-8");
-  if (in_.row == nullptr && in_.below_version && told.reason == Reason::kNotFound)
+  if (in_.row == nullptr && told.reason == Reason::kNotFound) {
     told.message = "the server could not find the requested resource";
+    told.about = std::make_shared<const About>();
+  }
   code_ = told.code != 0 ? told.code : http_code_of(told.reason);
   if (code_ < 400) code_ = 500;
   net::HttpResponse response{.status = code_, .headers = headers(kJson)};

@@ -102,12 +102,24 @@ Result<Ok> read_list_options(const Query& query, Verb verb, kube::Options& optio
   if (match == "Exact") options.version_match = kube::VersionMatch::kExact;
   if (match == "NotOlderThan") options.version_match = kube::VersionMatch::kNotOlderThan;
   if (!match.empty() && options.version_match == kube::VersionMatch::kUnset) {
-    // Everything else about it is checked where lists are planned.
+    // A value that is known is checked where lists are planned.
     Findings findings;
-    if (verb == Verb::kWatch)
-      findings.not_supported(Path("resourceVersionMatch"), match, {"NotOlderThan"});
-    else
-      findings.not_supported(Path("resourceVersionMatch"), match, {"Exact", "NotOlderThan", ""});
+    const Path at("resourceVersionMatch");
+    if (verb == Verb::kWatch) {
+      findings.forbidden(at, options.send_initial_events
+                                 ? "sendInitialEvents requires setting resourceVersionMatch to "
+                                   "NotOlderThan"
+                                 : "resourceVersionMatch is forbidden for watch unless "
+                                   "sendInitialEvents is provided");
+      findings.not_supported(at, match, {"NotOlderThan"});
+    } else {
+      if (options.resource_version.value_or("").empty())
+        findings.forbidden(at,
+                           "resourceVersionMatch is forbidden unless resourceVersion is provided");
+      if (!options.continue_token.empty())
+        findings.forbidden(at, "resourceVersionMatch is forbidden when continue is provided");
+      findings.not_supported(at, match, {"Exact", "NotOlderThan", ""});
+    }
     return tl::unexpected(invalid_options(findings, "ListOptions"));
   }
   return Ok{};

@@ -39,6 +39,15 @@ const std::vector<Column>& plain_columns() {
   return columns;
 }
 
+// k8s 1.36: what Go calls the type inside of the server.
+std::string go_type(const KindRow& row, bool list) {
+  if (row.custom) return list ? "*unstructured.UnstructuredList" : "*unstructured.Unstructured";
+  const std::string_view group = row.kind.group;
+  const bool core = group.empty() || group == "events.k8s.io";
+  return fmt::format("*{}.{}{}", core ? "core" : group.substr(0, group.find('.')), row.kind.kind,
+                     list ? "List" : "");
+}
+
 Object bookmark_object(kube::KindId kind, const kube::WatchEvent& event) {
   const std::string metadata = fmt::format(
       R"({{"resourceVersion":"{}","creationTimestamp":null{}}})", event.revision,
@@ -54,13 +63,13 @@ Result<Ok> Renderer::possible(bool list) const {
   if (list && wanted_.form == Form::kMetadata)
     return fail(Reason::kNotAcceptable,
                 fmt::format("you requested PartialObjectMetadata, but the requested object is a "
-                            "list (*{}.{}List)",
-                            row_.kind.version, row_.kind.kind));
+                            "list ({})",
+                            go_type(row_, true)));
   if (!list && wanted_.form == Form::kMetadataList)
     return fail(Reason::kNotAcceptable,
                 fmt::format("you requested PartialObjectMetadataList, but the requested object is "
-                            "not a list (*{}.{})",
-                            row_.kind.version, row_.kind.kind));
+                            "not a list ({})",
+                            go_type(row_, false)));
   return Ok{};
 }
 

@@ -129,7 +129,7 @@ TEST_F(Rendering, AListIsNoObjectAndAnObjectNoList) {
   EXPECT_TRUE(one_wanted.possible(false));
   EXPECT_EQ(one_wanted.possible(true).error().message,
             "you requested PartialObjectMetadata, but the requested object is a list "
-            "(*v1.ConfigMapList)");
+            "(*core.ConfigMapList)");
   const Renderer list_wanted(kinds_, config_maps_, {.form = Form::kMetadataList});
   EXPECT_TRUE(list_wanted.possible(true));
   EXPECT_EQ(list_wanted.possible(false).error().reason, Reason::kNotAcceptable);

@@ -142,9 +142,10 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
     request.raw_method = http.method == "HEAD" ? "GET" : http.method;
     request.raw_path = http.target;
     request.accept = accept;
-    in.below_version = target.below_version;
+    in.below_group = target.below_group;
     return in;
   }
+  if (!target.mistake.empty()) return fail(Reason::kBadRequest, std::move(target.mistake));
   in.row = target.row;
   const Result<Verb> verb = verb_of(http.method, target, query);
   if (!verb) return tl::unexpected(verb.error());

@@ -18,7 +18,7 @@ namespace berth::apiserver {
 struct Incoming {
   std::shared_ptr<const Kinds> kinds;
   const KindRow* row = nullptr;  // null: a page, request.verb is kRaw
-  bool below_version = false;    // see Target
+  bool below_group = false;      // see Target
   Credentials credentials = {};
   kube::ApiRequest request = {};
   Wanted wanted = {};

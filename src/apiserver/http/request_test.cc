@@ -113,13 +113,21 @@ TEST_F(Requests, PathsAndMethodsSayWhatIsWanted) {
   for (const auto& row : rows)
     EXPECT_EQ(shown(send(row.method, row.target)), row.means) << row.method << " " << row.target;
   EXPECT_THAT(shown(get("/api/v1/%zz")), HasSubstr("400"));
+  EXPECT_EQ(shown(get("/api/v1/namespaces/a/pods/p%25q")),
+            "400 Name parameter invalid: \"p%q\": may not contain '%'");
+  EXPECT_EQ(shown(get("/api/v1/namespaces/a/pods/..")),
+            "400 Name parameter invalid: \"..\": may not be '..'");
 }
 
-TEST_F(Requests, WhatIsMissingBelowAServedVersionIsTheResource) {
-  EXPECT_TRUE(get("/api/v1/ponds")->below_version);
-  EXPECT_TRUE(get("/apis/apps/v1/namespaces/a/ponds")->below_version);
-  EXPECT_FALSE(get("/apis/nobody.org/v1/ponds")->below_version);
-  EXPECT_FALSE(get("/nowhere")->below_version);
+TEST_F(Requests, WhatIsMissingBelowAServedGroupIsTheResource) {
+  EXPECT_TRUE(get("/api/v1/ponds")->below_group);
+  EXPECT_TRUE(get("/apis/apps/v1/namespaces/a/ponds")->below_group);
+  EXPECT_TRUE(get("/api/v2")->below_group);
+  EXPECT_TRUE(get("/api/v1//pods")->below_group);
+  EXPECT_TRUE(get("/apis/apps/v9")->below_group);
+  EXPECT_FALSE(get("/apis/apps")->below_group);
+  EXPECT_FALSE(get("/apis/nobody.org/v1/ponds")->below_group);
+  EXPECT_FALSE(get("/nowhere")->below_group);
 }
 
 TEST_F(Requests, ListsAndWatchesTakeTheirOptions) {
@@ -164,7 +172,11 @@ TEST_F(Requests, WrongOptionsAreRefusedInTheRealServersWords) {
       {"GET", "/api/v1/pods?timeoutSeconds=99999999999999999999", "",
        R"(400 strconv.ParseInt: parsing "99999999999999999999": value out of range)"},
       {"GET", "/api/v1/pods?resourceVersionMatch=Foo", "",
+       R"(422 ListOptions.meta.k8s.io "" is invalid: [resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, resourceVersionMatch: Unsupported value: "Foo": supported values: "Exact", "NotOlderThan", ""])"},
+      {"GET", "/api/v1/pods?resourceVersionMatch=Foo&resourceVersion=1", "",
        R"(422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "Foo": supported values: "Exact", "NotOlderThan", "")"},
+      {"GET", "/api/v1/pods?watch=1&resourceVersionMatch=Foo&sendInitialEvents=true", "",
+       R"(422 ListOptions.meta.k8s.io "" is invalid: [resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, resourceVersionMatch: Unsupported value: "Foo": supported values: "NotOlderThan"])"},
       {"POST", std::string(kPods) + "?dryRun=Foo", "",
        R"(422 CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Foo"]: supported values: "All")"},
       {"PUT", std::string(kPod) + "?fieldValidation=Foo", "",
@@ -242,9 +254,11 @@ TEST_F(Requests, BodiesInOtherFormsAreRefused) {
   EXPECT_EQ(shown(send("POST", pods, "junk", "application/vnd.kubernetes.protobuf")),
             "400 the object provided is unrecognized (must be of type Pod): provided data does not "
             "appear to be a protobuf message, expected prefix [107 56 115 0] (6a756e6b)");
-  EXPECT_THAT(shown(send("POST", pods, "a: b: c", "application/yaml")),
-              HasSubstr("400 the object provided is unrecognized (must be of type Pod): error "
-                        "converting YAML to JSON: yaml: line 1"));
+  EXPECT_EQ(shown(send("POST", pods, "a: b: c", "application/yaml")),
+            "400 the object provided is unrecognized (must be of type Pod): yaml: mapping values "
+            "are not allowed in this context (613a20623a2063)");
+  EXPECT_THAT(shown(send("POST", pods, "a: 1\nb: c: d", "application/yaml")),
+              HasSubstr("yaml: line 2: mapping values are not allowed in this context"));
   net::HttpRequest packed{.method = "POST", .target = pods, .body = "x"};
   packed.headers.add("Content-Encoding", "gzip");
   EXPECT_THAT(shown(read(std::move(packed))), HasSubstr("415 "));
@@ -263,10 +277,11 @@ TEST_F(Requests, PatchesNameTheirType) {
   ASSERT_TRUE(in);
   EXPECT_EQ(*in->request.body.bytes, R"({"a":1})");
   EXPECT_TRUE(in->request.options.force);
-  EXPECT_EQ(shown(send("PATCH", pod, "{}", "application/json")),
-            "415 the body of the request was in an unknown format - accepted media types include: "
-            "application/json-patch+json, application/merge-patch+json, "
-            "application/strategic-merge-patch+json, application/apply-patch+yaml");
+  EXPECT_EQ(
+      shown(send("PATCH", pod + "?fieldManager=me", "a: b: c", "application/apply-patch+yaml")),
+      "400 error decoding YAML: error converting YAML to JSON: yaml: mapping values are not "
+      "allowed in this context");
+  EXPECT_EQ(shown(send("PATCH", pod, "{}", "application/json")), "415 415: Unsupported Media Type");
   EXPECT_EQ(shown(send("PATCH", ship, "{}", "application/strategic-merge-patch+json")),
             "415 the body of the request was in an unknown format - accepted media types include: "
             "application/json-patch+json, application/merge-patch+json, "

@@ -13,8 +13,9 @@ struct Target {
   const KindRow* row = nullptr;  // null: no resource; then the server looks for a page
   std::string ns = {}, name = {}, subresource = {};
   bool watched = false;  // the old form: /api/v1/watch/pods
-  // Null row: it stands below a version that is served, so what is missing is the resource.
-  bool below_version = false;
+  // Null row: it stands below a group that is served, so what is missing is a resource.
+  bool below_group = false;
+  std::string mistake = {};  // why the name can be none; then nothing else counts
 };
 
 // `path` is decoded. `kinds` outlives what is given back.
