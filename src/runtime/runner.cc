@@ -41,9 +41,9 @@ Runner::Runner(Scope& parent, const Controller& controller, Caches& caches,
 
 void Runner::attach() {
   for (const WatchSpec& watch : spec_.watched())
-    if (watch.mapping) listen(caches_.informer(watch.kind), watch.mapping);
+    if (watch.mapping) listen(caches_.informer(watch.kind), watch.mapping, watch.batched);
   if (spec_.follows())
-    caches_.on_informer([this](client::Informer<>& any) { listen(any, spec_.follows()); });
+    caches_.on_informer([this](client::Informer<>& any) { listen(any, spec_.follows(), {}); });
   if (!spec_.outside()) return;
   scope_.on_close([this] { alive_.reset(); });
   spec_.outside()(
@@ -54,18 +54,18 @@ void Runner::attach() {
       });
 }
 
-void Runner::listen(client::Informer<>& informer, const Mapping& mapping) {
+void Runner::listen(client::Informer<>& informer, const Mapping& mapping, Duration batched) {
   informer.add_handler({.added =
-                            [this, &mapping](const Object& now) {
-                              changed(mapping, {nullptr, &now});
+                            [this, &mapping, batched](const Object& now) {
+                              changed(mapping, {nullptr, &now}, batched);
                             },
                         .updated =
-                            [this, &mapping](const Object& before, const Object& now) {
-                              changed(mapping, {&before, &now});
+                            [this, &mapping, batched](const Object& before, const Object& now) {
+                              changed(mapping, {&before, &now}, batched);
                             },
                         .deleted =
-                            [this, &mapping](const Object& last) {
-                              changed(mapping, {&last, nullptr});
+                            [this, &mapping, batched](const Object& last) {
+                              changed(mapping, {&last, nullptr}, batched);
                             }});
 }
 
@@ -80,11 +80,11 @@ void Runner::start() {
     begin();
 }
 
-void Runner::changed(const Mapping& mapping, const Change& change) {
+void Runner::changed(const Mapping& mapping, const Change& change, Duration batched) {
   std::vector<Key> wake;
   const View view(caches_);
   mapping(view, change, wake);
-  for (const Key& key : wake) queue_.add(key, spec_.priority(view, key));
+  for (const Key& key : wake) queue_.add(key, spec_.priority(view, key), batched);
 }
 
 // One key a task: others have their turn in between.

@@ -47,8 +47,8 @@ class Runner {
   std::size_t remembered() const { return memories_.size(); }
 
  private:
-  void listen(client::Informer<>&, const Mapping&);
-  void changed(const Mapping&, const Change&);
+  void listen(client::Informer<>&, const Mapping&, Duration batched);
+  void changed(const Mapping&, const Change&, Duration batched);
   void pump();
   void run(const Key&);
   void ended(const Key&, std::optional<WallTime> again, Performed);

@@ -77,8 +77,8 @@ Spec& Spec::reconciles(KindId kind, Mapping mapping) {
   return watches(kind, std::move(mapping));
 }
 
-Spec& Spec::watches(KindId kind, Mapping mapping) {
-  watches_.push_back({kind, std::move(mapping)});
+Spec& Spec::watches(KindId kind, Mapping mapping, Duration batched) {
+  watches_.push_back({kind, std::move(mapping), client::Keep::kDocument, batched});
   return *this;
 }
 

@@ -49,6 +49,7 @@ struct WatchSpec {
   KindId kind{};
   Mapping mapping = nullptr;  // null: read, but wakes nobody
   client::Keep keep = client::Keep::kDocument;
+  Duration batched = {};  // what it wakes waits so long for more of the kind
 };
 struct IndexSpec {
   KindId kind{};
@@ -67,7 +68,8 @@ class Spec {
   explicit Spec(std::string name) : name_(std::move(name)) {}
 
   Spec& reconciles(KindId, Mapping = self());
-  Spec& watches(KindId, Mapping);
+  // `batched`: a key that a change wakes runs so much later, once for all changes until then.
+  Spec& watches(KindId, Mapping, Duration batched = {});
   Spec& reads(KindId, client::Keep = client::Keep::kDocument);
   Spec& index(KindId, std::string_view name, IndexBy);
   Spec& index_by_controller(KindId kind) { return index(kind, kByController, &controller_uid); }

@@ -48,9 +48,17 @@ WorkQueue::WorkQueue(Scope& scope, Random random, Metrics& metrics, std::string_
       ready_(std::move(ready)),
       delays_(delays) {}
 
-void WorkQueue::add(const Key& key, int priority) {
+void WorkQueue::add(const Key& key, int priority, Duration batched) {
   const Items::iterator at = items_.try_emplace(key).first;
   Item& item = at->second;
+  if (batched > Duration{}) {
+    if (item.batch != TimerId::kNone || item.state == State::kQueued) return;
+    item.batch = scope_.after(batched, [this, at, priority] {
+      at->second.batch = TimerId::kNone;
+      add(at->first, priority);
+    });
+    return;
+  }
   switch (item.state) {
     case State::kIdle:
       item.priority = priority;
@@ -92,6 +100,7 @@ std::optional<Key> WorkQueue::take() {
   order_.erase(order_.begin());
   Item& item = at->second;
   scope_.cancel(std::exchange(item.timer, TimerId::kNone));
+  scope_.cancel(std::exchange(item.batch, TimerId::kNone));
   metrics_.depth.set(static_cast<double>(order_.size()));
   metrics_.waited.observe(seconds(now() - item.since));
   item.state = State::kRunning;
@@ -159,7 +168,8 @@ void WorkQueue::wake_in(Items::iterator at, Duration wait) {
 
 void WorkQueue::drop_if_idle(Items::iterator at) {
   const Item& item = at->second;
-  if (item.state == State::kIdle && item.timer == TimerId::kNone && item.failures == 0)
+  if (item.state == State::kIdle && item.timer == TimerId::kNone && item.batch == TimerId::kNone &&
+      item.failures == 0)
     items_.erase(at);
 }
 

@@ -41,7 +41,9 @@ class WorkQueue {
   WorkQueue(Scope& scope, Random random, Metrics& metrics, std::string_view name, Task ready,
             RetryDelays delays = {});
 
-  void add(const Key&, int priority = 0);
+  // With `batched`, after that time; more of them do not put it off, a run before makes it
+  // needless.
+  void add(const Key&, int priority = 0, Duration batched = {});
   std::optional<Key> take();  // runs from now on; its timer is forgotten
   // The run is over; it is queued again if something happened meanwhile.
   void finish(const Key&);
@@ -67,6 +69,7 @@ class WorkQueue {
     bool resting = false;
     unsigned failures = 0;
     TimerId timer = TimerId::kNone;
+    TimerId batch = TimerId::kNone;
   };
   using Items = std::map<Key, Item>;
   struct Before {  // the higher priority, then the earlier

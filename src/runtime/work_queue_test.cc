@@ -52,6 +52,24 @@ TEST_F(WorkQueueTest, AHigherPriorityGoesFirstAlsoWhenItIsLearntLater) {
   EXPECT_THAT(take_all(), ElementsAre("c", "b", "a"));
 }
 
+TEST_F(WorkQueueTest, WhatIsBatchedRunsOnceAndIsNotPutOff) {
+  queue.add(key("a"), 0, 1s);
+  world.run_for(900ms);
+  queue.add(key("a"), 0, 1s);
+  EXPECT_FALSE(queue.take().has_value());
+  EXPECT_FALSE(queue.idle());
+  world.run_for(100ms);
+  EXPECT_EQ(queue.take(), key("a"));
+  queue.add(key("a"), 0, 1s);  // while it runs
+  queue.finish(key("a"));
+  EXPECT_FALSE(queue.take().has_value());
+  queue.add(key("a"));  // something that cannot wait: that run has seen it all
+  EXPECT_EQ(queue.take(), key("a"));
+  queue.finish(key("a"));
+  world.run_for(1min);
+  EXPECT_TRUE(queue.idle());
+}
+
 TEST_F(WorkQueueTest, WhateverHappensDuringARunBecomesOneMoreRun) {
   queue.add(key("a"));
   EXPECT_THAT(take_all(), ElementsAre("a"));
