@@ -32,6 +32,7 @@ using kube::LabelSelector;
 
 // k8s 1.36: so many pods a run, and so many uids in a status.
 constexpr std::int64_t kBurst = 500;
+constexpr Duration kBatch = 1s;  // k8s 1.36: pods that end together are counted together
 constexpr std::size_t kMostUncounted = 500;
 
 // One run for one Job.
@@ -494,7 +495,7 @@ class Job final : public Controller {
  public:
   Spec spec() const override {
     Spec spec("job-controller");
-    spec.reconciles(kJob).watches(kPod, owner_or_selector(kJob));
+    spec.reconciles(kJob).watches(kPod, owner_or_selector(kJob), kBatch);
     spec.watches(kPod, [](const View& view, const Change& change, std::vector<Key>& wake) {
       if (change.after != nullptr) wake_left_behind(view, *change.after, wake);
     });

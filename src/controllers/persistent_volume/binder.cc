@@ -430,8 +430,8 @@ class VolumeRun {
     const std::string path = spec["hostPath"]["path"].text();
     if (by.empty() && !spec["hostPath"].is_object())
       return fail("VolumeFailedDelete",
-                  fmt::format("error getting deleter volume plugin for volume \"{}\": no deletable "
-                              "volume plugin matched",
+                  fmt::format("error getting deleter volume plugin for volume \"{}\": no volume "
+                              "plugin matched",
                               volume_.name()));
     if (by.empty() && (path.find("/tmp/") == path.npos || path.ends_with("/tmp/")))
       return fail("VolumeFailedDelete",

@@ -359,9 +359,9 @@ TEST_F(BinderTest, AVolumeFollowsItsClaim) {
            R"(,"annotations":{"pv.kubernetes.io/provisioned-by":"example.com/x"})", "Released", ""},
           {"nobody can", R"(,"persistentVolumeReclaimPolicy":"Delete","local":{"path":"/x"})", "",
            "Released",
-           R"(patch persistentvolumes v/status: {"status":{"phase":"Failed","message":"error getting deleter volume plugin for volume \"v\": no deletable volume plugin matched"}})"
+           R"(patch persistentvolumes v/status: {"status":{"phase":"Failed","message":"error getting deleter volume plugin for volume \"v\": no volume plugin matched"}})"
            "\nevent VolumeFailedDelete: error getting deleter volume plugin for volume \"v\": no "
-           "deletable volume plugin matched\n"},
+           "volume plugin matched\n"},
           {"is over", R"(,"persistentVolumeReclaimPolicy":"Delete","local":{"path":"/x"})", "",
            "Failed", ""},
           {"gone at last", R"(,"persistentVolumeReclaimPolicy":"Delete")",
