@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs, StatefulSets and volumes on a real kube-apiserver: what our controllers leave behind is
+// what kube-controller-manager leaves behind, statuses, names of revisions and events included.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "stage.h"
+
+namespace berth::e2e {
+namespace {
+
+using kube::kJob;
+using kube::kPersistentVolume;
+using kube::kPersistentVolumeClaim;
+using kube::kPod;
+using kube::kStatefulSet;
+using kube::Object;
+
+const std::vector<std::string> kControllers = {
+    "job-controller", "statefulset-controller", "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"};
+
+int index_of(const Object& pod) {
+  const std::string text = pod.annotation("batch.kubernetes.io/job-completion-index");
+  return text.empty() ? -1 : std::stoi(text);
+}
+
+auto create_job(const std::string& spec, const std::string& restart = "Never") {
+  return [=](Stage& stage) {
+    stage.create(fmt::format(
+        R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"sum"}},"spec":{{{},"template":{{"spec":{{"restartPolicy":"{}","containers":[{{"name":"main","image":"x"}}]}}}}}}}})",
+        spec, restart));
+  };
+}
+auto job_is(const char* condition) {
+  return [=](Stage& stage) { return stage.holds("sum", condition); };
+}
+auto job_runs(int pods) {
+  return [=](Stage& stage) { return stage.is(kJob, "sum", "ready", std::to_string(pods)); };
+}
+auto patch_job(const char* patch) {
+  return [=](Stage& stage) { stage.patch(kJob, "sum", patch); };
+}
+std::optional<int> succeed(const Stage&, const Object&) { return 0; }
+
+std::vector<Story> job_stories() {
+  return {
+      {"completes",
+       {{create_job(R"("parallelism":2,"completions":3)"), job_is("Complete")}},
+       succeed},
+      {"queue", {{create_job(R"("parallelism":2)"), job_is("Complete")}}, succeed},
+      {"nothing", {{create_job(R"("parallelism":1,"completions":0)"), job_is("Complete")}}},
+      {"gives-up",
+       {{create_job(R"("parallelism":1,"completions":1,"backoffLimit":1)"), job_is("Failed")}},
+       [](const Stage&, const Object&) { return std::optional(3); }},
+      {"indexed",
+       {{create_job(R"("parallelism":3,"completions":4,"completionMode":"Indexed")"),
+         job_is("Complete")}},
+       succeed},
+      {"per-index",
+       {{create_job(
+             R"("parallelism":4,"completions":4,"completionMode":"Indexed","backoffLimitPerIndex":1,"maxFailedIndexes":2)"),
+         job_is("Failed")}},
+       [](const Stage&, const Object& pod) { return std::optional(index_of(pod) % 2); }},
+      {"max-failed",
+       {{create_job(
+             R"("parallelism":2,"completions":4,"completionMode":"Indexed","backoffLimitPerIndex":0,"maxFailedIndexes":1)"),
+         job_is("Failed")}},
+       [](const Stage&, const Object&) { return std::optional(1); }},
+      {"fail-job",
+       {{create_job(
+             R"("parallelism":3,"completions":3,"completionMode":"Indexed","podFailurePolicy":{"rules":[{"action":"FailJob","onExitCodes":{"operator":"In","values":[42]}}]})"),
+         job_runs(3)},
+        {patch_job(R"({"metadata":{"labels":{"go":"on"}}})"), job_is("Failed")}},
+       [](const Stage& stage, const Object& pod) {
+         return stage.at() > 0 && index_of(pod) == 0 ? std::optional(42) : std::nullopt;
+       }},
+      {"fail-index",
+       {{create_job(
+             R"("parallelism":3,"completions":3,"completionMode":"Indexed","backoffLimitPerIndex":5,"podFailurePolicy":{"rules":[{"action":"FailIndex","onExitCodes":{"operator":"In","values":[42]}}]})"),
+         job_is("Failed")}},
+       [](const Stage&, const Object& pod) { return std::optional(index_of(pod) == 0 ? 42 : 0); }},
+      {"enough",
+       {{create_job(
+             R"("parallelism":3,"completions":3,"completionMode":"Indexed","successPolicy":{"rules":[{"succeededIndexes":"1"}]})"),
+         job_is("Complete")}},
+       [](const Stage&, const Object& pod) {
+         return index_of(pod) == 1 ? std::optional(0) : std::nullopt;
+       }},
+      {"deadline",
+       {{create_job(R"("parallelism":2,"completions":2,"activeDeadlineSeconds":4)"),
+         job_is("Failed")}}},
+      {"suspends",
+       {{create_job(R"("parallelism":2,"completions":2)"), job_runs(2)},
+        {patch_job(R"({"spec":{"suspend":true}})"),
+         [](Stage& stage) { return stage.holds("sum", "Suspended") && stage.list(kPod).empty(); }},
+        {patch_job(R"({"spec":{"suspend":false}})"), job_runs(2)}}},
+      {"shrinks",
+       {{create_job(R"("parallelism":3,"completions":9)"), job_runs(3)},
+        {patch_job(R"({"spec":{"parallelism":1}})"),
+         [](Stage& stage) { return stage.list(kPod).size() == 1 && job_runs(1)(stage); }}}},
+      {"taken-away",
+       {{create_job(R"("parallelism":1,"completions":1,"podReplacementPolicy":"Failed")"),
+         job_runs(1)},
+        {[](Stage& stage) { stage.erase(kPod, std::string(stage.list(kPod).at(0).name())); },
+         [](Stage& stage) { return stage.is(kJob, "sum", "failed", "1") && job_runs(1)(stage); }}}},
+      {"elsewhere",
+       {{create_job(R"("parallelism":1,"completions":1,"managedBy":"example.com/other")"),
+         nullptr}}},
+      {"deleted",
+       {{create_job(R"("parallelism":2,"completions":2)"), job_runs(2)},
+        {[](Stage& stage) { stage.erase(kJob, "sum"); },
+         [](Stage& stage) {
+           for (const Object& pod : stage.list(kPod))
+             if (!pod.finalizers().empty()) return false;
+           return true;
+         }}}},
+  };
+}
+
+auto create_set(int replicas, const std::string& more) {
+  return [=](Stage& stage) {
+    stage.create(fmt::format(
+        R"({{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{{"name":"web"}},"spec":{{"replicas":{},"serviceName":"web","selector":{{"matchLabels":{{"app":"web"}}}},"template":{{"metadata":{{"labels":{{"app":"web"}}}},"spec":{{"containers":[{{"name":"main","image":"v1","args":["a<b"]}}]}}}}{}}}}})",
+        replicas, more));
+  };
+}
+auto patch_set(const std::string& spec) {
+  return [=](Stage& stage) { stage.patch(kStatefulSet, "web", R"({"spec":{)" + spec + "}}"); };
+}
+auto set_image(const char* image) {
+  return patch_set(fmt::format(
+      R"("template":{{"spec":{{"containers":[{{"name":"main","image":"{}","args":["a<b"]}}]}}}})",
+      image));
+}
+// So many ready, and so many of the newest template.
+auto set_has(int ready, int updated) {
+  return [=](Stage& stage) {
+    const Object set = stage.get(kStatefulSet, "web");
+    return set.valid() && set.status()["observedGeneration"].integer() == set.generation() &&
+           set.status()["readyReplicas"].integer().value_or(0) == ready &&
+           set.status()["replicas"].integer().value_or(0) == ready &&
+           set.status()["updatedReplicas"].integer().value_or(0) == updated;
+  };
+}
+constexpr const char* kClaims =
+    R"(,"volumeClaimTemplates":[{"metadata":{"name":"www"},"spec":{"storageClassName":"none-such","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}])";
+
+std::vector<Story> set_stories() {
+  return {
+      {"in-order",
+       {{create_set(3, ""), set_has(3, 3)},
+        {set_image("v2"), set_has(3, 3)},
+        {patch_set(R"("replicas":1)"), set_has(1, 1)},
+        {set_image("v1"), set_has(1, 1)}}},
+      {"at-once",
+       {{create_set(3, R"(,"podManagementPolicy":"Parallel","ordinals":{"start":5})"),
+         set_has(3, 3)},
+        {patch_set(R"("updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}})"),
+         set_has(3, 3)},
+        {set_image("v2"), set_has(3, 1)}}},
+      {"on-delete",
+       {{create_set(2, R"(,"updateStrategy":{"type":"OnDelete"})"), set_has(2, 2)},
+        {set_image("v2"), set_has(2, 0)},
+        {[](Stage& stage) { stage.erase(kPod, "web-0"); }, set_has(2, 1)}}},
+      {"claims",
+       {{create_set(
+             2,
+             std::string(kClaims) +
+                 R"(,"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete","whenDeleted":"Delete"})"),
+         set_has(2, 2)},
+        {patch_set(R"("replicas":1)"), set_has(1, 1)}}},
+      {"kept-claims",
+       {{create_set(
+             2,
+             std::string(kClaims) +
+                 R"(,"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Retain","whenDeleted":"Delete"})"),
+         set_has(2, 2)},
+        {patch_set(
+             R"("replicas":1,"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"})"),
+         set_has(1, 1)}}},
+  };
+}
+
+auto create_volume(const char* name, const char* size, const std::string& more) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"PersistentVolume","metadata":{{"name":"{}-@"}},"spec":{{"accessModes":["ReadWriteOnce"],"capacity":{{"storage":"{}"}},"local":{{"path":"/x"}},"nodeAffinity":{{"required":{{"nodeSelectorTerms":[{{"matchExpressions":[{{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}}]}}]}}}}{}}}}})",
+      name, size, more);
+}
+std::string create_claim(const char* name, const char* size, const std::string& more) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{}"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"{}"}}}}{}}}}})",
+      name, size, more);
+}
+auto claim_is(const char* name, const char* phase) {
+  return [=](Stage& stage) {
+    return stage.is(kPersistentVolumeClaim, name, "phase", fmt::format("\"{}\"", phase));
+  };
+}
+auto volume_is(const char* name, const char* phase) {
+  return [=](Stage& stage) {
+    return stage.is(kPersistentVolume, fmt::format("{}-@", name), "phase",
+                    fmt::format("\"{}\"", phase));
+  };
+}
+
+std::vector<Story> volume_stories() {
+  const std::string static_class = R"(,"storageClassName":"static-@")";
+  return {
+      {"volumes",
+       {{[=](Stage& stage) {
+           stage.create(create_volume("small", "1Gi", static_class));
+           stage.create(create_volume("right", "10Gi", static_class));
+           stage.create(create_volume("big", "100Gi", static_class));
+           stage.create(
+               create_volume("reserved", "5Gi",
+                             static_class + R"(,"claimRef":{"namespace":"@","name":"reserver"})"));
+           stage.create(create_volume(
+               "doomed", "50Gi", static_class + R"(,"persistentVolumeReclaimPolicy":"Delete")"));
+         },
+         [](Stage& stage) {
+           return volume_is("small", "Available")(stage) &&
+                  volume_is("right", "Available")(stage) && volume_is("big", "Available")(stage) &&
+                  volume_is("reserved", "Available")(stage) &&
+                  volume_is("doomed", "Available")(stage);
+         }},
+        {[=](Stage& stage) { stage.create(create_claim("fit", "5Gi", static_class)); },
+         claim_is("fit", "Bound")},
+        {[=](Stage& stage) { stage.create(create_claim("reserver", "1Gi", static_class)); },
+         claim_is("reserver", "Bound")},
+        {[=](Stage& stage) {
+           stage.create(create_claim("named", "1Gi", static_class + R"(,"volumeName":"doomed-@")"));
+         },
+         claim_is("named", "Bound")},
+        {[=](Stage& stage) {
+           stage.create(
+               create_claim("unfit", "1Gi", R"(,"storageClassName":"","volumeName":"big-@")"));
+           stage.create(create_claim("nothing", "1Gi", R"(,"storageClassName":"")"));
+           stage.create(create_claim("no-class", "1Gi", R"(,"storageClassName":"missing")"));
+         },
+         nullptr},
+        {[](Stage& stage) { stage.erase(kPersistentVolumeClaim, "named"); },
+         volume_is("doomed", "Failed")},
+        {[](Stage& stage) { stage.erase(kPersistentVolumeClaim, "fit"); },
+         volume_is("right", "Released")},
+        {[](Stage& stage) {
+           stage.patch(kPersistentVolume, "right-@", R"({"spec":{"claimRef":null}})");
+         },
+         volume_is("right", "Available")},
+        {[](Stage& stage) { stage.erase(kPersistentVolume, "small-@"); },
+         [](Stage& stage) { return !stage.get(kPersistentVolume, "small-@").valid(); }},
+        {[](Stage& stage) { stage.erase(kPersistentVolume, "reserved-@"); },
+         [](Stage& stage) { return stage.get(kPersistentVolume, "reserved-@").deleting(); }}}},
+      {"waiting",
+       {{[](Stage& stage) {
+           stage.create(
+               R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"later-@"},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})");
+           stage.create(
+               R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"never-@"},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"Immediate"})");
+           stage.create(
+               R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"other-@"},"provisioner":"example.com/other","volumeBindingMode":"Immediate"})");
+           stage.create(create_claim("later", "1Gi", R"(,"storageClassName":"later-@")"));
+           stage.create(create_claim("never", "1Gi", R"(,"storageClassName":"never-@")"));
+           stage.create(create_claim("other", "1Gi", R"(,"storageClassName":"other-@")"));
+         },
+         nullptr}}},
+  };
+}
+
+TEST(Workloads, EndAsWithKubeControllerManager) {
+  auto plane = ControlPlane::start();
+  if (!plane && plane.error().reason == Reason::kNotFound) GTEST_SKIP() << plane.error().message;
+  ASSERT_TRUE(plane) << plane.error().message;
+  if (const auto program = real_program("kube-controller-manager"); !program)
+    GTEST_SKIP() << program.error().message;
+  std::vector<Story> stories = job_stories();
+  for (auto more : {set_stories(), volume_stories()})
+    stories.insert(stories.end(), more.begin(), more.end());
+  std::vector<std::string> stock, ours;
+  {
+    const auto keeper = stock_controllers(**plane, kControllers);
+    stock = play(**plane, stories, "stock");
+  }
+  {
+    const auto keeper = our_controllers(**plane, kControllers);
+    ours = play(**plane, stories, "ours");
+  }
+  for (std::size_t i = 0; i < stories.size(); ++i)
+    EXPECT_EQ(difference(stock[i], ours[i]), "") << stories[i].name;
+}
+
+}  // namespace
+}  // namespace berth::e2e
