@@ -12,6 +12,7 @@ std::vector<Step> default_steps(Store& store, Authorizer&, Random random, Rbac* 
   steps.push_back(limit_ranger(store));
   steps.push_back(service_account(store, random.fork("service-account")));
   steps.push_back(taint_nodes_by_condition());
+  steps.push_back(pod_security(store));
   steps.push_back(priority(store));
   steps.push_back(default_toleration_seconds());
   steps.push_back(default_storage_class(store));

@@ -29,6 +29,7 @@ Step namespace_lifecycle(const Store&);
 Step limit_ranger(const Store&);
 Step service_account(const Store&, Random);
 Step taint_nodes_by_condition();
+Step pod_security(const Store&);
 Step priority(const Store&);
 Step default_toleration_seconds();
 Step default_storage_class(const Store&);
