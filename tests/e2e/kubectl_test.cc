@@ -155,5 +155,50 @@ TEST_F(Kubectl, WatchesAsThingsHappen) {
       << "a client that left still holds its watch";
 }
 
+// kube-scheduler and kube-controller-manager as they come: protobuf bodies, metadata informers,
+// watches that begin with what there is, leases.
+TEST_F(Kubectl, StockComponentsWorkWithTheirDefaults) {
+  const auto scheduler = real_program("kube-scheduler");
+  const auto manager = real_program("kube-controller-manager");
+  if (!scheduler || !manager) GTEST_SKIP() << "not all programs are there; `make real` builds it";
+  run({"create", "namespace", "default"});
+  run({"create", "namespace", "kube-system"});
+  const std::string config =
+      folder_
+          .write("kubeconfig",
+                 "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" +
+                     served_.url() +
+                     "'}}]\ncontexts: [{name: c, context: {cluster: c}}]\n"
+                     "current-context: c\n")
+          .string();
+  std::vector<std::unique_ptr<Child>> components;
+  for (const std::filesystem::path& program : {*scheduler, *manager}) {
+    auto child = Child::start({.program = program.string(),
+                               .args = {"--kubeconfig=" + config, "--secure-port=0"},
+                               .env = {},
+                               .log = folder_.path() / ("component" + std::to_string(++runs_))});
+    ASSERT_TRUE(child.has_value());
+    components.push_back(std::move(*child));
+  }
+  run({"create", "-f",
+       file("apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus:\n  allocatable: "
+            "{cpu: '8', memory: 16Gi, pods: '110'}\n  conditions: [{type: Ready, status: "
+            "'True'}]\n")});
+  run({"create", "namespace", "demo"});
+  EXPECT_EQ(run({"create", "deployment", "web", "--image=nginx", "--replicas=3", "-n", "demo"}),
+            "deployment.apps/web created\n");
+  const auto bound = [&] {
+    return run({"get", "pods", "-n", "demo", "-o", "jsonpath={.items[*].spec.nodeName}"}) ==
+           "n1 n1 n1";
+  };
+  EXPECT_TRUE(eventually(std::chrono::seconds(60), bound))
+      << run({"get", "all,events", "-A"}) << components[0]->log_tail() << components[1]->log_tail();
+  // The manager's namespace and garbage collectors read metadata alone.
+  run({"delete", "deployment", "web", "-n", "demo", "--wait=false"});
+  EXPECT_TRUE(eventually(std::chrono::seconds(60), [&] {
+    return run({"get", "replicasets", "-n", "demo", "-o", "name"}).empty();
+  })) << components[1]->log_tail();
+}
+
 }  // namespace
 }  // namespace berth::e2e

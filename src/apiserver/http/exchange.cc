@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kJson = "application/json", kYaml = "application/yaml";
 constexpr std::size_t kCompressFrom = 128 << 10;  // as the real server does
+constexpr std::size_t kMostItems = 500;           // made in one go, however short they are
 
 // k8s 1.36: what is not an API at all is told as Go's file server tells it.
 bool is_no_page(const Incoming& in, const Error& error) {
@@ -168,7 +169,9 @@ void Exchange::more_of_list() {
   const WallTime now = door_->now();
   std::string piece;
   if (next_ == 0) renderer_->list_begin(list_, piece);
-  while (next_ < list_.items.size() && piece.size() < most) {
+  const std::size_t stop =
+      in_.wanted.yaml ? list_.items.size() : std::min(next_ + kMostItems, list_.items.size());
+  while (next_ < stop && piece.size() < most) {
     renderer_->item(list_.items[next_], next_ == 0, now, piece);
     list_.items[next_++] = {};  // what has been said need not be kept
   }
@@ -194,7 +197,7 @@ void Exchange::write_piece(std::string piece, bool last) {
   }
   if (!std::exchange(streaming_, true)) {
     net::Headers all = headers(kJson);
-    if (compresses(piece.size())) {
+    if (compresses(kCompressFrom)) {  // more is to come
       compressor_ = std::make_unique<net::Compressor>();
       all.add("Content-Encoding", "gzip");
       all.add("Vary", "Accept-Encoding");
