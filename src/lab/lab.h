@@ -43,6 +43,8 @@ struct LabOptions {
   bool check_fit = false;  // refuse pods for which their node has no room, as kubelets do
   Heartbeat heartbeat = Heartbeat::kPaced;
   Duration lease_period = 10s, lease_duration = 40s, status_period = 5min;
+  // False: the statuses of pods go straight to the store unless a webhook or policy could object.
+  bool always_ask = false;
   std::shared_ptr<const Stages> stages = {};  // null: the life described in simulated-nodes.md
   kube::User user = {.name = "system:lab", .groups = {"system:masters", "system:authenticated"}};
 };
@@ -137,6 +139,8 @@ class Lab {
   void look_at_pods_of(std::uint32_t node);
   void live(std::uint32_t);
   void arm(std::uint32_t, Duration);
+  bool anybody_objects() const;
+  void put_status(std::uint32_t, std::string status);
   void patch_status(std::uint32_t, std::string patch);
   void remove_pod(std::uint32_t);
   void on_pod_written(std::uint32_t, const kube::Object& was, Result<kube::ApiReply>);

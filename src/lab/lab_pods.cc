@@ -149,6 +149,7 @@ void Lab::live(std::uint32_t at) {
   std::string message;
   const std::string reason = options_.check_fit ? refusal(at, message) : std::string();
   const Script script(row.pod, options_.pace, parts_.random, static_cast<double>(node.slow));
+  const StatusForm form = anybody_objects() ? StatusForm::kPatch : StatusForm::kWhole;
   Step step = next_step({.pod = row.pod,
                          .script = script,
                          .now = at_time,
@@ -158,10 +159,14 @@ void Lab::live(std::uint32_t at) {
                          .pod_ip = pod_ip,
                          .refusal_reason = reason,
                          .refusal_message = message,
-                         .crash = row.crash});
+                         .crash = row.crash,
+                         .form = form});
   row.crash = false;
   if (step.started) row.last_start = at_time;
-  if (!step.patch.empty()) return patch_status(at, std::move(step.patch));
+  if (!step.status.empty()) {
+    if (form == StatusForm::kPatch) return patch_status(at, std::move(step.status));
+    return put_status(at, std::move(step.status));
+  }
   if (step.remove) return remove_pod(at);
   if (step.again) arm(at, *step.again - at_time);
 }
@@ -171,6 +176,35 @@ void Lab::arm(std::uint32_t at, Duration in) {
     pods_[at].timer = TimerId::kNone;
     look_at_pod(at);
   });
+}
+
+// A status that nobody is asked about takes the short way: a request would be taken apart, merged,
+// checked and put together only to give these very bytes.
+bool Lab::anybody_objects() const {
+  const apiserver::Store& store = parts_.store;
+  return options_.always_ask || store.count(kube::kMutatingWebhookConfiguration) > 0 ||
+         store.count(kube::kValidatingWebhookConfiguration) > 0 ||
+         store.count(kube::kValidatingAdmissionPolicy) > 0;
+}
+
+void Lab::put_status(std::uint32_t at, std::string status) {
+  PodRow& row = pods_[at];
+  row.writing = true;
+  parts_.store.write(
+      {.kind = kube::kPod,
+       .key = row.pod.key(),
+       .uid = std::string(row.pod.uid()),
+       .revision = row.pod.revision(),
+       .next = [was = row.pod, status = std::move(status)](
+                   kube::Revision revision) { return was.next(revision, {.status = status}); }},
+      scope_.done<apiserver::Committed>(
+          kNoLimit, [this, at, was = row.pod](Result<apiserver::Committed> written) {
+            ++(written ? writes_ : refused_);
+            if (!written) return on_pod_written(at, was, tl::unexpected(written.error()));
+            kube::ApiReply reply;
+            reply.body = std::move(written->object);
+            on_pod_written(at, was, std::move(reply));
+          }));
 }
 
 void Lab::patch_status(std::uint32_t at, std::string patch) {
@@ -224,6 +258,8 @@ void Lab::on_pod_written(std::uint32_t at, const kube::Object& was, Result<kube:
   const Error& error = reply.error();
   if (error.reason == Reason::kNotFound || error.reason == Reason::kCancelled) return;
   if (row.pod.revision() != was.revision()) return look_at_pod(at);
+  // Somebody was faster; their version is on its way here.
+  if (error.reason == Reason::kConflict) return arm(at, 1s);
   parts_.log.warn("a pod's status was refused", {{"pod", key_of(row.pod)}, {"error", error}});
   arm(at, error.reason == Reason::kInvalid || error.reason == Reason::kForbidden ? 1min : 1s);
 }

@@ -161,6 +161,7 @@ TEST(SimulatedPods, DeletedStopWithinTheirGraceSayHowTheyEndedAndGo) {
 TEST(SimulatedPods, TryAgainWhenAWriteWasRefused) {
   LabOptions options = some_nodes(1);
   options.pace.start = {5s, 5s};
+  options.always_ask = true;
   Bench bench(options);
   bench.create(PodText("web"));
   bench.world.run_for(4s);

@@ -263,7 +263,7 @@ class Look {
     const bool lives = phase_ != "Succeeded" && phase_ != "Failed";
     step.started = started_;
     const bool has_address = sandbox_ || view_.status()["podIP"];
-    step.patch = status_patch(in_.pod, containers_,
+    step.status = status_text(in_.pod, containers_,
                               {.phase = phase_,
                                .reason = reason_,
                                .message = message_,
@@ -273,7 +273,7 @@ class Look {
                                                               : "",
                                .start_time = *start_,
                                .sandbox = sandbox_ && lives},
-                              in_.now);
+                              in_.now, in_.form);
     return step;
   }
 

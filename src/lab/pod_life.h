@@ -24,13 +24,14 @@ struct LifeInput {
   std::string_view pod_ip;                                     // its own, should it need one
   std::string_view refusal_reason = {}, refusal_message = {};  // why its kubelet does not take it
   bool crash = false;                                          // its main containers end now
+  StatusForm form = StatusForm::kPatch;
 };
 
 struct Step {
-  std::string patch = {};  // of the status; "": none
-  bool remove = false;     // delete it, nothing is left running
+  std::string status = {};  // to be written, in the form asked for; "": none
+  bool remove = false;      // delete it, nothing is left running
   std::optional<WallTime> again = {};
-  bool started = false;  // the patch starts a container, or the pod
+  bool started = false;  // the status starts a container, or the pod
 };
 
 Step next_step(const LifeInput&);

@@ -64,7 +64,8 @@ Told pod_ready(const kube::Object& pod, const Told& containers) {
   return {"Ready", false, "ReadinessGatesNotReady", fmt::format("{}", fmt::join(missing, ", "))};
 }
 
-void write_condition(json::Writer& w, const kube::Object& pod, const Told& told, WallTime now) {
+void write_condition(json::Writer& w, const kube::Object& pod, const Told& told, WallTime now,
+                     StatusForm form) {
   const json::Slice was = kube::find_condition(pod.status(), told.type);
   const std::string_view status = told.holds ? "True" : "False";
   w.object();
@@ -78,7 +79,7 @@ void write_condition(json::Writer& w, const kube::Object& pod, const Told& told,
   const auto text = [&](std::string_view member, const std::string& value) {
     if (!value.empty())
       w.member(member).string(value);
-    else if (was[member])
+    else if (was[member] && form == StatusForm::kPatch)
       w.member(member).null();
   };
   text("message", told.message);
@@ -143,69 +144,99 @@ void write_container(json::Writer& w, const kube::Object& pod, const Container& 
   w.end();
 }
 
-void write_containers(json::Writer& w, const kube::Object& pod,
+bool write_containers(json::Writer& w, const kube::Object& pod,
                       const std::vector<Container>& containers, std::string_view member,
                       bool by_name, auto wanted) {
   std::vector<const Container*> chosen;
   for (const Container& c : containers)
     if (wanted(c.role)) chosen.push_back(&c);
-  if (chosen.empty()) return;
+  if (chosen.empty()) return false;
   if (by_name)
     std::sort(chosen.begin(), chosen.end(),
               [](const Container* a, const Container* b) { return a->name < b->name; });
   w.member(member).array();
   for (const Container* c : chosen) write_container(w, pod, *c);
   w.end();
+  return true;
 }
 
 void write_addresses(json::Writer& w, std::string_view one, std::string_view many,
                      std::string_view address) {
-  if (address.empty()) return;
   w.member(one).string(address);
   w.member(many).array().object().member("ip").string(address).end().end();
 }
 
 }  // namespace
 
-std::string status_patch(const kube::Object& pod, const std::vector<Container>& containers,
-                         const PodFacts& facts, WallTime now) {
+std::string status_text(const kube::Object& pod, const std::vector<Container>& containers,
+                        const PodFacts& facts, WallTime now, StatusForm form) {
   const Told ready = containers_ready(containers, facts.phase);
   const Told conditions[] = {{"PodReadyToStartContainers", facts.sandbox},
                              initialized(containers, facts.phase),
                              pod_ready(pod, ready),
                              ready,
                              {"PodScheduled", true}};
+  const auto ours = [&](std::string_view type) {
+    return std::any_of(std::begin(conditions), std::end(conditions),
+                       [&](const Told& told) { return told.type == type; });
+  };
+  const json::Slice before = pod.status();
   json::Writer w;
   w.object();
-  w.member("metadata").object().member("uid").string(pod.uid()).end();
-  w.member("status").object();
-  // k8s 1.36: what others have said comes first, then what kubelets say, in this order.
-  w.member("$setElementOrder/conditions").array();
-  for (const json::Slice other : pod.status()["conditions"].elements()) {
-    const std::string type = other["type"].text();
-    if (std::none_of(std::begin(conditions), std::end(conditions),
-                     [&](const Told& told) { return told.type == type; }))
-      w.object().member("type").string(type).end();
+  if (form == StatusForm::kPatch) {
+    w.member("metadata").object().member("uid").string(pod.uid()).end();
+    w.member("status").object();
+    w.member("$setElementOrder/conditions").array();
+    for (const json::Slice other : before["conditions"].elements())
+      if (const std::string type = other["type"].text(); !ours(type))
+        w.object().member("type").string(type).end();
+    for (const Told& told : conditions) w.object().member("type").string(told.type).end();
+    w.end();
   }
-  for (const Told& told : conditions) w.object().member("type").string(told.type).end();
-  w.end();
+  // k8s 1.36: what others have said comes first, then what kubelets say, in this order.
   w.member("conditions").array();
-  for (const Told& told : conditions) write_condition(w, pod, told, now);
+  if (form == StatusForm::kWhole)
+    for (const json::Slice other : before["conditions"].elements())
+      if (!ours(other["type"].text())) w.raw(other.raw());
+  for (const Told& told : conditions) write_condition(w, pod, told, now, form);
   w.end();
-  write_containers(w, pod, containers, "containerStatuses", true,
-                   [](Role role) { return role == Role::kMain; });
-  write_containers(w, pod, containers, "ephemeralContainerStatuses", true,
-                   [](Role role) { return role == Role::kEphemeral; });
-  write_addresses(w, "hostIP", "hostIPs", facts.host_ip);
-  write_containers(w, pod, containers, "initContainerStatuses", false,
-                   [](Role role) { return role == Role::kInit || role == Role::kSidecar; });
-  if (!facts.message.empty()) w.member("message").string(facts.message);
-  if (pod.generation() > 0) w.member("observedGeneration").integer(pod.generation());
-  w.member("phase").string(facts.phase);
-  write_addresses(w, "podIP", "podIPs", facts.pod_ip);
-  if (!facts.reason.empty()) w.member("reason").string(facts.reason);
-  w.member("startTime").string(kube::time_text(facts.start_time));
-  w.end().end();
+  std::vector<std::string_view> written = {"conditions"};
+  const auto list = [&](std::string_view member, bool by_name, auto wanted) {
+    if (write_containers(w, pod, containers, member, by_name, wanted)) written.push_back(member);
+  };
+  const auto addresses = [&](std::string_view one, std::string_view many,
+                             std::string_view address) {
+    if (address.empty()) return;
+    write_addresses(w, one, many, address);
+    written.insert(written.end(), {one, many});
+  };
+  const auto text = [&](std::string_view member, std::string_view value) {
+    if (value.empty()) return;
+    w.member(member).string(value);
+    written.push_back(member);
+  };
+  list("containerStatuses", true, [](Role role) { return role == Role::kMain; });
+  list("ephemeralContainerStatuses", true, [](Role role) { return role == Role::kEphemeral; });
+  addresses("hostIP", "hostIPs", facts.host_ip);
+  list("initContainerStatuses", false,
+       [](Role role) { return role == Role::kInit || role == Role::kSidecar; });
+  text("message", facts.message);
+  if (pod.generation() > 0) {
+    w.member("observedGeneration").integer(pod.generation());
+    written.push_back("observedGeneration");
+  }
+  text("phase", facts.phase);
+  addresses("podIP", "podIPs", facts.pod_ip);
+  text("reason", facts.reason);
+  text("startTime", kube::time_text(facts.start_time));
+  if (form == StatusForm::kWhole) {
+    for (const auto [key, value] : before.members())
+      if (std::find(written.begin(), written.end(), key) == written.end())
+        w.member(key).raw(value.raw());
+  } else {
+    w.end();
+  }
+  w.end();
   return w.take();
 }
 

@@ -20,8 +20,11 @@ struct PodFacts {
   bool sandbox = false;  // containers may be started in it
 };
 
-// A strategic merge patch for the pod's status, guarded by its uid.
-std::string status_patch(const kube::Object& pod, const std::vector<Container>&, const PodFacts&,
-                         WallTime now);
+enum class StatusForm : std::uint8_t {
+  kPatch,  // a strategic merge patch for the pod, guarded by its uid
+  kWhole,  // the status as it is once that patch is applied
+};
+std::string status_text(const kube::Object& pod, const std::vector<Container>&, const PodFacts&,
+                        WallTime now, StatusForm);
 
 }  // namespace berth::lab

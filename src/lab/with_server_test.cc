@@ -11,9 +11,10 @@ namespace {
 
 using apiserver::TestServer;
 
-class WithServer : public testing::Test {
+class WithServer : public testing::TestWithParam<bool> {
  protected:
   void start(LabOptions options) {
+    options.always_ask = GetParam();
     lab = std::make_unique<Lab>(
         server.scope(),
         LabParts{server.store(), server.server(), Random(1), Logger(log, server.world.clock())},
@@ -39,6 +40,9 @@ class WithServer : public testing::Test {
   std::unique_ptr<Lab> lab;
 };
 
+INSTANTIATE_TEST_SUITE_P(Ways, WithServer, testing::Bool(),
+                         [](const auto& row) { return row.param ? "Asked" : "Straight"; });
+
 LabOptions options_for(std::size_t nodes) {
   LabOptions options;
   options.nodes = nodes;
@@ -46,7 +50,7 @@ LabOptions options_for(std::size_t nodes) {
   return options;
 }
 
-TEST_F(WithServer, NodesAreReadyAndPodsRunEndAndGo) {
+TEST_P(WithServer, NodesAreReadyAndPodsRunEndAndGo) {
   start(options_for(3));
   EXPECT_EQ(server.list(kube::kNode)->items.size(), 3u);
   create("web", "", R"(,"nodeName":"node-1")");
@@ -63,7 +67,7 @@ TEST_F(WithServer, NodesAreReadyAndPodsRunEndAndGo) {
   EXPECT_FALSE(pod("web").valid());
 }
 
-TEST_F(WithServer, ConditionsStandInTheOrderOfKubelets) {
+TEST_P(WithServer, ConditionsStandInTheOrderOfKubelets) {
   start(options_for(1));
   create("web", "", "");
   ASSERT_TRUE(server
@@ -78,7 +82,7 @@ TEST_F(WithServer, ConditionsStandInTheOrderOfKubelets) {
   EXPECT_EQ(types, "PodReadyToStartContainers Initialized Ready ContainersReady PodScheduled ");
 }
 
-TEST_F(WithServer, AUserReadsLogsAndUsage) {
+TEST_P(WithServer, AUserReadsLogsAndUsage) {
   start(options_for(1));
   create("web", R"(,"annotations":{"berth.dev/log":"hello","kwok.x-k8s.io/usage-cpu":"2"})",
          R"(,"nodeName":"node-0")");
@@ -93,7 +97,7 @@ TEST_F(WithServer, AUserReadsLogsAndUsage) {
   EXPECT_EQ(usage->items.at(0).member("usage")["cpu"].text(), "2000000000n");
 }
 
-TEST_F(WithServer, EverySortOfPodIsTaken) {
+TEST_P(WithServer, EverySortOfPodIsTaken) {
   start(options_for(1));
   create("all", R"(,"annotations":{"berth.dev/crash-after":"3s","berth.dev/duration.i":"1s"})",
          R"(,"nodeName":"node-0","initContainers":[{"name":"i","image":"i"},)"
@@ -107,7 +111,7 @@ TEST_F(WithServer, EverySortOfPodIsTaken) {
   EXPECT_EQ(lab->counts().refused, 0u);
 }
 
-TEST_F(WithServer, NodesThatFailSaySo) {
+TEST_P(WithServer, NodesThatFailSaySo) {
   start(options_for(2));
   lab->set_health("node-0", Health::kMemoryPressure);
   lab->set_health("node-1", Health::kNotReady);
@@ -119,6 +123,49 @@ TEST_F(WithServer, NodesThatFailSaySo) {
   EXPECT_EQ(says("node-0", "MemoryPressure"), "True");
   EXPECT_EQ(says("node-0", "Ready"), "True");
   EXPECT_EQ(says("node-1", "Ready"), "False");
+}
+
+// The straight way gives what the request path gives.
+TEST(StatusForms, AreTheSameOnceWritten) {
+  const auto history = [](bool ask) {
+    TestServer server;
+    StringSink log;
+    LabOptions options = options_for(1);
+    options.always_ask = ask;
+    options.pace = {};
+    Lab lab(server.scope(),
+            LabParts{server.store(), server.server(), Random(1), Logger(log, server.world.clock())},
+            options);
+    lab.start(server.scope().done<Ok>(1h, [](Result<Ok>) {}));
+    server.world.run_for(1s);
+    std::vector<std::string> all;
+    const std::string spec =
+        R"(,"nodeName":"node-0","initContainers":[{"name":"i","image":"i"},)"
+        R"({"name":"s","image":"i","restartPolicy":"Always"}],)"
+        R"("readinessGates":[{"conditionType":"x/y"}],"volumes":[{"name":"v","emptyDir":{}}])";
+    EXPECT_TRUE(server
+                    .create(kube::kPod, "default",
+                            apiserver::pod_json(
+                                "p", R"(,"annotations":{"berth.dev/crash-after":"3s..9s"})", spec))
+                    .has_value());
+    for (int i = 0; i < 120; ++i) {
+      server.world.run_for(500ms);
+      const kube::Object pod = *server.get(kube::kPod, {"default", "p"});
+      all.emplace_back(pod.status().raw());
+    }
+    EXPECT_EQ(log.text(), "");
+    server.scope().close({}, [] {});
+    server.world.run_until_idle(1h);
+    return all;
+  };
+  const std::vector<std::string> asked = history(true), straight = history(false);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    json::Arena arena;  // the order of members may differ
+    ASSERT_TRUE(
+        json::equal(json::parse_good(asked[i], arena), json::parse_good(straight[i], arena)))
+        << asked[i] << "\n"
+        << straight[i];
+  }
 }
 
 }  // namespace
