@@ -71,6 +71,27 @@ TEST_P(Outages, WhatRanOnACrashedNodeHasRestartedAndOnACutOffOneHasNot) {
   EXPECT_EQ(restarts(*bench.pod("b")), 0);
 }
 
+TEST(Heartbeats, TellTheSameMomentOfSilenceWhetherTheyAreWrittenOrNot) {
+  const auto silences = [](Heartbeat how) {
+    LabOptions options = some_nodes(40);
+    options.heartbeat = how;
+    Bench bench(options);
+    std::vector<std::int64_t> all;
+    Random chance(8);
+    for (int i = 0; i < 40; ++i) {
+      const std::string node = fmt::format("node-{:02}", i);
+      bench.world.run_for(std::chrono::milliseconds(chance.below(25'000)));
+      // Those that are due this very moment are written within a tenth of a second.
+      bench.lab->fail_node(node);
+      all.push_back(bench.lab->silence()->since(node)->unix_nanos / 1'000'000);
+      EXPECT_EQ(bench.lab->silence()->since(node), renewed(bench, node));
+      if (i % 3 == 0) bench.lab->recover_node(node);
+    }
+    return all;
+  };
+  EXPECT_EQ(silences(Heartbeat::kPaced), silences(Heartbeat::kOnDemand));
+}
+
 TEST(Failures, ANodeMarkedUnknownSaysThatItIsReadyOnceItIsBack) {
   Bench bench(some_nodes(1));
   bench.lab->fail_node("node-0", Outage::kCutOff);

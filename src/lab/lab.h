@@ -163,6 +163,7 @@ class Lab {
   void beat_later();
   void beat();
   void renew(std::uint32_t node, WallTime at);
+  Duration offset(const NodeRow&) const;
   WallTime last_beat(const NodeRow&, WallTime now) const;
   void tell(std::uint32_t node);
 

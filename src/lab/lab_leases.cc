@@ -13,6 +13,7 @@ namespace berth::lab {
 namespace {
 
 const std::string kNamespace = "kube-node-lease";
+constexpr int kBeats = 100;  // moments within a period
 
 std::string uid_text(Random& chance) {
   const std::uint64_t high = (chance.next() & ~0xf000ULL) | 0x4000;
@@ -37,11 +38,18 @@ std::string lease_spec(std::string_view holder, Duration lasts, WallTime at) {
 void Lab::begin_beating(std::uint32_t node) {
   NodeRow& row = nodes_[node];
   row.born = wall();
+  Random chance = parts_.random.fork(fmt::format("beat/{}", index_->node_names[node]));
+  row.beat = static_cast<std::uint8_t>(chance.below(kBeats));
   renew(node, row.born);
   if (options_.heartbeat == Heartbeat::kPaced) {
-    beats_->slots[node % Beats::kSlots].push_back(node);
+    beats_->due.push({now() + offset(row), node, row.born});
     beat_later();
   }
+}
+
+// Nodes that are born together do not beat together.
+Duration Lab::offset(const NodeRow& row) const {
+  return options_.lease_period * (row.beat + 1) / kBeats;
 }
 
 void Lab::renew(std::uint32_t node, WallTime at) {
@@ -80,43 +88,37 @@ void Lab::renew(std::uint32_t node, WallTime at) {
 }
 
 void Lab::beat_later() {
-  if (beats_->running) return;
+  if (beats_->running || beats_->due.empty()) return;
   beats_->running = true;
-  const Duration slot = options_.lease_period / static_cast<std::int64_t>(Beats::kSlots);
-  const Instant from = now();
-  if (beats_->turn < from) beats_->turn = from;
-  // On to the next slot that has anybody in it.
-  for (std::size_t i = 0; i < Beats::kSlots; ++i) {
-    beats_->next = (beats_->next + 1) % Beats::kSlots;
-    beats_->turn = beats_->turn + slot;
-    if (!beats_->slots[beats_->next].empty()) {
-      scope_.after(
-          beats_->turn - from, [this] { beat(); }, Timer::kBackground);
-      return;
-    }
-  }
-  beats_->running = false;
+  // What is due within a tenth of a second is written together.
+  const Duration next = std::max<Duration>(beats_->due.top().at - now(), 100ms);
+  scope_.after(
+      next, [this] { beat(); }, Timer::kBackground);
 }
 
 void Lab::beat() {
   beats_->running = false;
-  const WallTime at = wall();
-  std::vector<std::uint32_t>& slot = beats_->slots[beats_->next];
-  std::erase_if(slot, [&](std::uint32_t node) { return !beats(nodes_[node]); });
-  for (const std::uint32_t node : slot) {
-    // One that has joined since the slot's last turn is not due yet.
-    if (at - nodes_[node].renewed < options_.lease_period / 2) continue;
-    renew(node, at);
-    if (at - nodes_[node].reported >= options_.status_period && !staged(kube::kNode)) report(node);
+  const Instant at = now();
+  const WallTime wall_now = wall();
+  while (!beats_->due.empty() && beats_->due.top().at <= at) {
+    Beats::Due due = beats_->due.top();
+    beats_->due.pop();
+    NodeRow& row = nodes_[due.node];
+    if (!beats(row) || row.born != due.born) continue;
+    // Where the loop was held up for long, beats are left out.
+    due.at = due.at + (at - due.at) / options_.lease_period * options_.lease_period;
+    renew(due.node, wall_now - (at - due.at));
+    if (wall_now - row.reported >= options_.status_period && !staged(kube::kNode)) report(due.node);
+    due.at = due.at + options_.lease_period;
+    beats_->due.push(due);
   }
   beat_later();
 }
 
 WallTime Lab::last_beat(const NodeRow& row, WallTime at) const {
-  if (options_.heartbeat == Heartbeat::kPaced) return row.renewed;
-  const Duration age = at - row.born;
-  if (age <= Duration{}) return row.born;
-  return row.born + age / options_.lease_period * options_.lease_period;
+  const WallTime first = row.born + offset(row);
+  if (at < first) return row.born;
+  return first + (at - first) / options_.lease_period * options_.lease_period;
 }
 
 void Lab::renew_due() {

@@ -119,7 +119,6 @@ void Lab::on_nodes_listed() {
 void Lab::drop_node(std::uint32_t at) {
   NodeRow& row = nodes_[at];
   const std::uint32_t first = row.first_pod, pods = row.pods;
-  if (row.managed) std::erase(beats_->slots[at % Beats::kSlots], at);
   row = NodeRow{};
   row.first_pod = first;
   row.pods = pods;
@@ -205,7 +204,6 @@ void Lab::fall_silent(std::uint32_t at, Outage outage) {
     // The last sign of life, with the time it would have had.
     const WallTime last = last_beat(row, wall());
     if (last > row.renewed) renew(at, last);
-    std::erase(beats_->slots[at % Beats::kSlots], at);
   }
   row.outage = outage;
   if (outage == Outage::kCrashed) row.rebooted = true;

@@ -2,9 +2,9 @@
 // The inner parts of a Lab that its several files share.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <functional>
+#include <queue>
 #include <string>
 #include <unordered_map>
 
@@ -46,13 +46,18 @@ struct Lab::Index {
   std::vector<TimerId> node_timers;  // of stages; a row each, or none
 };
 
-// Whose heartbeat is due when: nodes are spread over the slots of a period.
+// Whose heartbeat is due when.
 struct Lab::Beats {
-  static constexpr std::size_t kSlots = 100;
-  std::array<std::vector<std::uint32_t>, kSlots> slots = {};
-  std::size_t next = 0;  // the slot whose turn it is
-  Instant turn{};        // and when that is
-  bool running = false;
+  struct Due {
+    Instant at;
+    std::uint32_t node;
+    WallTime born;  // of the node whose it is; another one in its row has its own
+    friend bool operator>(const Due& a, const Due& b) {
+      return a.at != b.at ? a.at > b.at : a.node > b.node;
+    }
+  };
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due = {};
+  bool running = false;  // a timer is set
   std::weak_ptr<void> watched = {};
   Random uids{0};
 };

@@ -30,7 +30,7 @@ TEST(SimulatedNodes, RenewTheirLeasesEveryTenSecondsAndTheirStatusEveryFiveMinut
   Bench bench(some_nodes(3));
   const std::uint64_t before = bench.lab->counts().renewals;
   bench.world.run_for(100s);
-  EXPECT_EQ(bench.lab->counts().renewals - before, 30u);
+  EXPECT_NEAR(static_cast<double>(bench.lab->counts().renewals - before), 30, 1);
   const auto renewed = kube::parse_time(bench.lease("node-1")->member("spec")["renewTime"].text());
   EXPECT_LE(bench.world.clock().wall() - *renewed, 10s);
   bench.world.run_for(15min);

@@ -43,6 +43,7 @@ struct NodeRow {
   std::uint16_t next_host = 0, hosts = 0;
   Outage outage = Outage::kNone;
   std::uint8_t health = 0;
+  std::uint8_t beat = 0;  // when within a period it sends its heartbeat
   bool managed : 1 = false;
   bool writing : 1 = false;
   bool wrapped : 1 = false;  // every address was given out once
