@@ -17,7 +17,10 @@ void check_annotation_update(Edit& edit, Findings& findings) {
   if (was[kMirror] && was[kMirror].text() != now[kMirror].text())
     findings.forbidden(at, "may not remove or update mirror pod annotation");
   if (!was[kMirror] && now[kMirror]) findings.forbidden(at, "may not add mirror pod annotation");
-  check_pod_annotations(now, Peek(edit.body())["spec"], Path("metadata") / "annotations", findings);
+  // Most pods have none, and then their spec need not be read.
+  if (now.size() > 0)
+    check_pod_annotations(now, Peek(edit.body())["spec"], Path("metadata") / "annotations",
+                          findings);
 }
 
 // False: nothing more can be said.
@@ -180,16 +183,17 @@ void check_pod_status(Edit& edit, Findings& findings) {
   const bool renominated = nominated != was["nominatedNodeName"].text() && !nominated.empty();
   if (renominated)
     must_be(&kube::check_dns_subdomain, nominated, at / "nominatedNodeName", findings);
-  if (renominated && !edit.was_body()["spec"]["nodeName"].text().empty())
+  const json::Slice spec = edit.from().member("spec");
+  if (renominated && !spec["nodeName"].text().empty())
     findings.forbidden(at / "nominatedNodeName",
                        "may not be set on pods that are already bound to a node");
   if (const std::int64_t seen = now["observedGeneration"].integer_or(0); seen < 0)
     findings.invalid(at / "observedGeneration", seen, "must be a non-negative integer");
   if (now["qosClass"].text() != was["qosClass"].text())
     findings.invalid(at / "qosClass", now["qosClass"].text(), "field is immutable");
-  if (edit.was_body()["spec"]["restartPolicy"].is("Always")) return;
+  if (spec["restartPolicy"].equals("Always")) return;
   const Peek old_statuses = was["containerStatuses"];
-  const bool on_failure = edit.was_body()["spec"]["restartPolicy"].is("OnFailure");
+  const bool on_failure = spec["restartPolicy"].equals("OnFailure");
   for (std::size_t i = 0; i < old_statuses.size(); ++i) {
     const Peek ended = old_statuses[i]["state"]["terminated"];
     if (!ended || (on_failure && ended["exitCode"].integer_or(0) != 0)) continue;
