@@ -151,13 +151,16 @@ void serve_watch(CallPtr call) {
                  .initial_bookmark = plan->initial_bookmark,
                  .bookmarks = plan->bookmarks};
   Call& waits = *call;
-  when_there(waits, plan->at_least, [call = std::move(call), spec = std::move(spec)]() mutable {
-    const auto watching = std::make_shared<Watching>(call->core, call->kinds, *call->row);
-    watching->start(std::move(spec), lasts(call->core, call->request.options));
-    kube::ApiReply reply;
-    reply.body = watching->stream();
-    call->answer(std::move(reply));
-  });
+  // k8s 1.36: one that begins with what there is waits for its revision, others begin at once.
+  when_there(waits, plan->initial_events ? plan->at_least : 0,
+             [call = std::move(call), spec = std::move(spec)]() mutable {
+               const auto watching =
+                   std::make_shared<Watching>(call->core, call->kinds, *call->row);
+               watching->start(std::move(spec), lasts(call->core, call->request.options));
+               kube::ApiReply reply;
+               reply.body = watching->stream();
+               call->answer(std::move(reply));
+             });
 }
 
 }  // namespace berth::apiserver

@@ -37,6 +37,7 @@ class Writing final : public std::enable_shared_from_this<Writing> {
   Result<Ok> prepare();
   Result<Ok> find_old();
   Result<Ok> read_new();
+  bool read_part();
   Result<Ok> read_applied();
   Result<Ok> read_scale();
   Result<Ok> check_identity();
