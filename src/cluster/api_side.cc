@@ -5,6 +5,8 @@
 
 #include "apiserver/admission/bootstrap.h"
 #include "apiserver/admission/steps.h"
+#include "apiserver/admission/webhooks.h"
+#include "apiserver/reviews/reviews.h"
 #include "apiserver/store/sqlite_journal.h"
 #include "cluster/first_objects.h"
 #include "kube/uid.h"
@@ -71,6 +73,9 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
       *store_, tokens_, *rbac_, apiserver::AuthenticatorOptions{});
   admission_.steps =
       apiserver::default_steps(*store_, *rbac_, random_.fork("admission"), rbac_.get());
+  admission_.webhooks = std::make_unique<apiserver::ClusterWebhooks>(
+      scope_, *store_, kinds_, options_.webhooks != nullptr ? *options_.webhooks : local_webhooks_,
+      random_.fork("webhooks"), admission_.steps);
   server_ = std::make_unique<apiserver::Server>(
       scope_, apiserver::ServerParts{.store = *store_,
                                      .kinds = kinds_,
@@ -82,6 +87,12 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
                                      .random = random_.fork("server")});
   server_->page("/openapi/",
                 [this](const kube::ApiRequest& request) { return open_api_.answer(request); });
+  apiserver::register_reviews(*server_, {.authenticator = *authenticator_,
+                                         .tokens = tokens_,
+                                         .authorizer = *rbac_,
+                                         .rbac = rbac_.get(),
+                                         .clock = loop.clock(),
+                                         .random = random_.fork("reviews")});
   if (options_.lab) make_lab();
   // What is published is what a request sees.
   store_->when_published(store_->tip(), scope_.done<Ok>(kNoLimit, std::move(ready)));

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/webhook_caller.h"
 #include "apiserver/auth/authenticator.h"
 #include "apiserver/auth/rbac.h"
 #include "apiserver/auth/service_account_tokens.h"
@@ -51,6 +52,7 @@ class ApiSide {
   apiserver::ServiceAccountTokens tokens_;
   std::unique_ptr<apiserver::Rbac> rbac_;
   std::unique_ptr<apiserver::TokenAuthenticator> authenticator_;
+  apiserver::LocalWebhookCaller local_webhooks_;
   apiserver::Admission admission_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<lab::Lab> lab_;
