@@ -6,8 +6,8 @@ SHELL := /bin/bash
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
-run: build  ## Build Berth and show what it sees in an example cluster
-	@tools/demo
+run: build  ## Build Berth and start a cluster with simulated nodes, its workloads live in the terminal
+	@build/berth up --demo --port 0
 
 test:  ## Configure, build and run every test that needs no real cluster
 	@tools/setup build

@@ -12,6 +12,7 @@
 
 #include "apiserver/http/door.h"
 #include "apiserver/serve/server.h"
+#include "apiserver/webhooks_http/http_webhook_caller.h"
 #include "cli/command.h"
 #include "cli/manifests.h"
 #include "cli/named_file.h"
@@ -251,7 +252,14 @@ class Up {
                                                        [this] { return client_waits(); });
         places = &world_->world();
       }
-      cluster_ = std::make_unique<cluster::Cluster>(*places, metrics_, log_, random, plan_.cluster);
+      cluster::ClusterOptions options = plan_.cluster;
+      // A socket knows nothing of virtual time; there webhooks are not called.
+      if (!world_)
+        options.webhooks = [this](Scope& scope, const apiserver::Store& store) {
+          return std::make_unique<apiserver::HttpWebhookCaller>(scope, real_.loop("io1"), store);
+        };
+      cluster_ =
+          std::make_unique<cluster::Cluster>(*places, metrics_, log_, random, std::move(options));
       if (world_) gate_ = world_->enter(cluster_->api_loop());
       cluster_->start([this](Result<Ok> ready) {
         serving_ = ready.has_value();

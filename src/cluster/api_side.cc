@@ -73,9 +73,10 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
       *store_, tokens_, *rbac_, apiserver::AuthenticatorOptions{});
   admission_.steps =
       apiserver::default_steps(*store_, *rbac_, random_.fork("admission"), rbac_.get());
+  webhooks_ = options_.webhooks ? options_.webhooks(scope_, *store_)
+                                : std::make_unique<apiserver::LocalWebhookCaller>();
   admission_.webhooks = std::make_unique<apiserver::ClusterWebhooks>(
-      scope_, *store_, kinds_, options_.webhooks != nullptr ? *options_.webhooks : local_webhooks_,
-      random_.fork("webhooks"), admission_.steps);
+      scope_, *store_, kinds_, *webhooks_, random_.fork("webhooks"), admission_.steps);
   server_ = std::make_unique<apiserver::Server>(
       scope_, apiserver::ServerParts{.store = *store_,
                                      .kinds = kinds_,

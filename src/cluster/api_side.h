@@ -52,7 +52,7 @@ class ApiSide {
   apiserver::ServiceAccountTokens tokens_;
   std::unique_ptr<apiserver::Rbac> rbac_;
   std::unique_ptr<apiserver::TokenAuthenticator> authenticator_;
-  apiserver::LocalWebhookCaller local_webhooks_;
+  std::unique_ptr<apiserver::WebhookCaller> webhooks_;
   apiserver::Admission admission_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<lab::Lab> lab_;

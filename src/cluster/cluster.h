@@ -23,6 +23,7 @@
 namespace berth::apiserver {
 class KindRegistry;
 class Server;
+class Store;
 class WebhookCaller;
 struct Credentials;
 struct HistoryEvent;
@@ -37,8 +38,9 @@ struct ClusterOptions {
   std::string token_key = {};  // signs service account tokens
   std::string ca_pem = {};     // published in every namespace
   std::optional<scheduler::SchedulerConfig> scheduler = {};  // none: pods wait for another one
-  // How webhooks are reached, on the API loop; null: they are not. Outlives the cluster.
-  apiserver::WebhookCaller* webhooks = nullptr;
+  // Makes the way to webhooks, on the API loop; null: only those in this process are reached.
+  std::function<std::unique_ptr<apiserver::WebhookCaller>(Scope&, const apiserver::Store&)>
+      webhooks = {};
   // Told every published change, in order, on the API loop; must not call anything of the cluster.
   std::function<void(const apiserver::HistoryEvent&)> observe = {};
   std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
