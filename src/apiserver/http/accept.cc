@@ -116,6 +116,11 @@ bool is_true(std::string_view text) {  // as Go's ParseBool
 
 }  // namespace
 
+bool wants_pretty(const Query& query, std::string_view user_agent) {
+  const std::string asked = query.text("pretty");
+  return asked.empty() ? is_person(user_agent) : is_true(asked);
+}
+
 Result<Wanted> negotiate(std::string_view accept, const Query& query, std::string_view user_agent,
                          bool watch) {
   std::optional<Wanted> wanted = first_granted(accept);
@@ -124,10 +129,7 @@ Result<Wanted> negotiate(std::string_view accept, const Query& query, std::strin
                 fmt::format("only the following media types are accepted: {}",
                             watch ? "application/json;stream=watch"
                                   : "application/json, application/yaml"));
-  if (const auto pretty = query.first("pretty"); pretty && !pretty->empty())
-    wanted->pretty = wanted->pretty || is_true(*pretty);
-  else if (is_person(user_agent))
-    wanted->pretty = true;
+  wanted->pretty = wanted->pretty || wants_pretty(query, user_agent);
   if (wanted->form == Form::kTable) {
     const std::string include = query.text("includeObject");
     if (include == "None")

@@ -22,6 +22,9 @@ struct Wanted {
   bool pretty = false;
 };
 
+// Whether it should be indented: as the query says, else for what people use.
+bool wants_pretty(const Query&, std::string_view user_agent);
+
 // The first of what an Accept header lists that can be given, or NotAcceptable.
 Result<Wanted> negotiate(std::string_view accept, const Query&, std::string_view user_agent,
                          bool watch);

@@ -122,6 +122,19 @@ TEST(Door, PagesAreSentAsTheyAre) {
   EXPECT_EQ(client->header("Content-Type"), "text/plain; charset=utf-8");
 }
 
+TEST(Door, PagesOfJsonAreIndentedForPeople) {
+  DoorLab lab;
+  lab.answer = [](const kube::ApiRequest&) {
+    kube::ApiReply reply;
+    reply.body = std::string(R"({"a":1})");
+    return reply;
+  };
+  net::HttpRequest http{.target = "/version"};
+  EXPECT_EQ(lab.send(http)->body(), R"({"a":1})");
+  http.headers.add("User-Agent", "curl/7.88");
+  EXPECT_EQ(lab.send(http)->body(), "{\n  \"a\": 1\n}");
+}
+
 TEST(Door, FormsOfAnAnswerAreTheClientsChoice) {
   DoorLab lab;
   lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m")); };

@@ -18,6 +18,12 @@ constexpr std::string_view kJson = "application/json", kYaml = "application/yaml
 constexpr std::size_t kCompressFrom = 128 << 10;  // as the real server does
 constexpr std::size_t kMostItems = 500;           // made in one go, however short they are
 
+std::string indented(std::string_view json) {
+  std::string out;
+  Indenter().add(json, out);
+  return out;
+}
+
 // k8s 1.36: what is not an API at all is told as Go's file server tells it.
 bool is_no_page(const Incoming& in, const Error& error) {
   return in.row == nullptr && error.reason == Reason::kNotFound && !in.below_group;
@@ -79,6 +85,7 @@ void Exchange::answered(Result<kube::ApiReply> result) {
   if (auto* text = std::get_if<std::string>(&reply.body)) {
     if (in_.row != nullptr && reply.content_type == kJson)
       return send_json(code_, std::move(*text));
+    if (in_.wanted.pretty && reply.content_type.starts_with(kJson)) *text = indented(*text);
     return send_text(code_, std::move(*text), reply.content_type);
   }
   if (std::holds_alternative<std::monostate>(reply.body)) return send_text(code_, "", kJson);
@@ -115,13 +122,10 @@ void Exchange::refuse(const Error& error) {
         "Retry-After",
         std::to_string(std::chrono::ceil<std::chrono::seconds>(*told.retry_after).count()));
   response.body = kube::status_json(told);
-  if (in_.wanted.pretty) {
-    std::string indented;
-    Indenter().add(response.body, indented);
-    response.body = std::move(indented);
-  } else {
+  if (in_.wanted.pretty)
+    response.body = indented(response.body);
+  else
     response.body += '\n';
-  }
   reply_.send(std::move(response));
 }
 
@@ -148,13 +152,11 @@ void Exchange::send_text(int code, std::string text, std::string_view content_ty
 
 void Exchange::send_json(int code, std::string json) {
   if (in_.wanted.yaml) return send_text(code, json::json_to_yaml(json), kYaml);
-  if (!in_.wanted.pretty) {
+  if (in_.wanted.pretty)
+    json = indented(json);
+  else
     json += '\n';
-    return send_text(code, std::move(json), kJson);
-  }
-  std::string indented;
-  Indenter().add(json, indented);
-  send_text(code, std::move(indented), kJson);
+  send_text(code, std::move(json), kJson);
 }
 
 void Exchange::start_list(kube::ObjectList list) {
@@ -189,9 +191,9 @@ void Exchange::more_of_list() {
 
 void Exchange::write_piece(std::string piece, bool last) {
   if (in_.wanted.pretty) {
-    std::string indented;
-    indenter_.add(piece, indented);
-    piece = std::move(indented);
+    std::string pretty;
+    indenter_.add(piece, pretty);
+    piece = std::move(pretty);
   } else if (last) {
     piece += '\n';
   }

@@ -143,6 +143,7 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
     request.raw_path = http.target;
     request.accept = accept;
     in.below_group = target.below_group;
+    in.wanted.pretty = wants_pretty(query, user_agent);
     return in;
   }
   if (!target.mistake.empty()) return fail(Reason::kBadRequest, std::move(target.mistake));
