@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apiserver/kinds/admission/webhook_check.h"
 #include "apiserver/kinds/cells.h"
 
 namespace berth::apiserver {
@@ -20,7 +21,8 @@ KindRow mutating_webhook_configuration() {
       .fill("webhooks[].timeoutSeconds", "10")
       .fill("webhooks[].reinvocationPolicy", R"("Never")")
       .fill("webhooks[].rules[].scope", R"("*")")
-      .fill("webhooks[].clientConfig.service.port", "443");
+      .fill("webhooks[].clientConfig.service.port", "443")
+      .check([](Edit& edit, Findings& findings) { check_webhooks(edit, true, findings); });
 }
 
 }  // namespace berth::apiserver

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apiserver/kinds/admission/webhook_check.h"
 #include "apiserver/kinds/cells.h"
 
 namespace berth::apiserver {
@@ -19,7 +20,8 @@ KindRow validating_webhook_configuration() {
       .fill("webhooks[].objectSelector", "{}")
       .fill("webhooks[].timeoutSeconds", "10")
       .fill("webhooks[].rules[].scope", R"("*")")
-      .fill("webhooks[].clientConfig.service.port", "443");
+      .fill("webhooks[].clientConfig.service.port", "443")
+      .check([](Edit& edit, Findings& findings) { check_webhooks(edit, false, findings); });
 }
 
 }  // namespace berth::apiserver
