@@ -2,6 +2,7 @@
 // Who is asking, and whether they may.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct Credentials {
   // Impersonate-User and the like; "": none.
   std::string as_user = {}, as_uid = {};
   std::vector<std::string> as_groups = {};
+  std::map<std::string, std::vector<std::string>> as_extra = {};  // by keys in lower case
 };
 
 // Loop-confined to the API server's.

@@ -89,7 +89,8 @@ Result<kube::User> TokenAuthenticator::authenticate(const Credentials& shown, Wa
   } else {
     return unauthorized("Unauthorized");
   }
-  const bool acts = !shown.as_user.empty() || !shown.as_groups.empty() || !shown.as_uid.empty();
+  const bool acts = !shown.as_user.empty() || !shown.as_groups.empty() || !shown.as_uid.empty() ||
+                    !shown.as_extra.empty();
   return acts ? impersonate(user, shown) : user;
 }
 
@@ -192,10 +193,21 @@ Result<kube::User> TokenAuthenticator::impersonate(const kube::User& who,
         groups += (groups.back() == '{' ? "" : ", ") + json::quoted(group);
       groups += "}";
     }
+    std::string extra = "(nil)";
+    if (!shown.as_extra.empty()) {
+      extra = "{";
+      for (const auto& [key, values] : shown.as_extra) {
+        extra += fmt::format("{}{}:[]string{{", extra.size() > 1 ? ", " : "", json::quoted(key));
+        for (const std::string& value : values)
+          extra += (extra.back() == '{' ? "" : ", ") + json::quoted(value);
+        extra += "}";
+      }
+      extra += "}";
+    }
     return fail(Reason::kBadRequest,
                 fmt::format("requested &user.DefaultInfo{{Name:\"\", UID:{}, Groups:{}, "
-                            "Extra:map[string][]string(nil)}} without impersonating a user name",
-                            json::quoted(shown.as_uid), groups));
+                            "Extra:map[string][]string{}}} without impersonating a user name",
+                            json::quoted(shown.as_uid), groups, extra));
   }
   const auto may = [&](Attributes wants) -> Result<Ok> {
     wants.verb = "impersonate";
@@ -203,7 +215,10 @@ Result<kube::User> TokenAuthenticator::impersonate(const kube::User& who,
     if (!decision.allowed) return tl::unexpected(forbidden(who, wants, decision.reason));
     return Ok{};
   };
-  kube::User user{.name = shown.as_user, .uid = shown.as_uid, .groups = shown.as_groups};
+  kube::User user{.name = shown.as_user,
+                  .uid = shown.as_uid,
+                  .groups = shown.as_groups,
+                  .extra = shown.as_extra};
   Attributes first;
   if (const auto account = account_of(shown.as_user)) {
     first = {.verb = {}, .resource = "serviceaccounts", .ns = account->ns, .name = account->name};
@@ -224,6 +239,16 @@ Result<kube::User> TokenAuthenticator::impersonate(const kube::User& who,
                        .name = shown.as_uid});
         !ok)
       return tl::unexpected(ok.error());
+  for (const auto& [key, values] : shown.as_extra)
+    for (const std::string& value : values)
+      if (auto ok = may({.verb = {},
+                         .group = "authentication.k8s.io",
+                         .version = "v1",
+                         .resource = "userextras",
+                         .subresource = key,
+                         .name = value});
+          !ok)
+        return tl::unexpected(ok.error());
   if (user.name != "system:anonymous") return authenticated(std::move(user));
   if (!has(user.groups, kUnauthenticated)) user.groups.emplace_back(kUnauthenticated);
   return user;

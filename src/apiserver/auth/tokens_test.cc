@@ -214,6 +214,10 @@ TEST_F(Authentication, LetsThoseActForOthersWhoMay) {
       authenticator.authenticate(as, lab.now).error().message,
       R"(requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"dev"}, Extra:map[string][]string(nil)} without impersonating a user name)");
 
+  as.as_user = "jane";
+  as.as_extra = {{"scopes", {"view"}}};
+  EXPECT_EQ(authenticator.authenticate(as, lab.now)->extra, as.as_extra);
+
   Only users("impersonate users//jane");
   TokenAuthenticator strict(lab.store, tokens, users, {.tokens = {{"t", {.name = "bob"}}}});
   EXPECT_TRUE(strict.authenticate({.bearer_token = "t", .as_user = "jane"}, lab.now));
@@ -222,6 +226,13 @@ TEST_F(Authentication, LetsThoseActForOthersWhoMay) {
           .error()
           .message,
       R"(groups "dev" is forbidden: User "bob" cannot impersonate resource "groups" in API group "" at the cluster scope)");
+  EXPECT_EQ(
+      strict
+          .authenticate({.bearer_token = "t", .as_user = "jane", .as_extra = {{"scopes", {"all"}}}},
+                        lab.now)
+          .error()
+          .message,
+      R"(userextras.authentication.k8s.io "all" is forbidden: User "bob" cannot impersonate resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope)");
 }
 
 }  // namespace

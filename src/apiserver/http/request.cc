@@ -110,6 +110,16 @@ Credentials credentials_of(const net::Headers& headers, const net::HttpPeer& pee
   out.as_uid = headers.get("Impersonate-Uid");
   for (const std::string_view group : headers.all("Impersonate-Group"))
     out.as_groups.emplace_back(group);
+  constexpr std::string_view kExtra = "impersonate-extra-";
+  for (const auto& [name, value] : headers.items()) {
+    if (name.size() <= kExtra.size()) continue;
+    std::string key = name;
+    for (char& c : key)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (!key.starts_with(kExtra)) continue;
+    key.erase(0, kExtra.size());
+    out.as_extra[net::percent_decode(key).value_or(key)].push_back(value);
+  }
   return out;
 }
 

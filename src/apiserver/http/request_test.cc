@@ -314,8 +314,10 @@ TEST_F(Requests, WhoAsksIsSaidByTokenCertificateAndImpersonation) {
   http.headers.add("Impersonate-Uid", "7");
   http.headers.add("Impersonate-Group", "a");
   http.headers.add("Impersonate-Group", "b");
+  http.headers.add("Impersonate-Extra-Scopes", "view");
+  http.headers.add("impersonate-extra-Acme.com%2FProject", "p");
   peer_.identity = net::PeerIdentity{.common_name = "node", .organizations = {"nodes"}, .uid = "u"};
-  const auto in = read(std::move(http));
+  auto in = read(std::move(http));
   ASSERT_TRUE(in);
   EXPECT_EQ(in->credentials.bearer_token, "abc");
   EXPECT_EQ(in->credentials.common_name, "node");
@@ -324,6 +326,8 @@ TEST_F(Requests, WhoAsksIsSaidByTokenCertificateAndImpersonation) {
   EXPECT_EQ(in->credentials.as_user, "jane");
   EXPECT_EQ(in->credentials.as_uid, "7");
   EXPECT_THAT(in->credentials.as_groups, ElementsAre("a", "b"));
+  EXPECT_THAT(in->credentials.as_extra["scopes"], ElementsAre("view"));
+  EXPECT_THAT(in->credentials.as_extra["acme.com/project"], ElementsAre("p"));
 
   net::Headers basic;
   basic.add("Authorization", "Basic YTpi");
