@@ -5,7 +5,7 @@
 
 namespace berth::apiserver {
 
-std::vector<Step> default_steps(Store& store, Authorizer&, Random random, Rbac* rbac,
+std::vector<Step> default_steps(Store& store, Authorizer& authorizer, Random random, Rbac* rbac,
                                 const ServiceRange& range) {
   std::vector<Step> steps;
   steps.push_back(namespace_lifecycle(store));
@@ -19,6 +19,8 @@ std::vector<Step> default_steps(Store& store, Authorizer&, Random random, Rbac* 
   steps.push_back(storage_object_in_use_protection());
   steps.push_back(persistent_volume_claim_resize(store));
   steps.push_back(runtime_class(store));
+  steps.push_back(certificate_approval(authorizer));
+  steps.push_back(certificate_signing(authorizer));
   steps.push_back(default_ingress_class(store));
   steps.push_back(pod_topology_labels(store));
   steps.push_back(service_addresses(store, random.fork("service-addresses"), range));

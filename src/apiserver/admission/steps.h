@@ -36,6 +36,8 @@ Step default_storage_class(const Store&);
 Step storage_object_in_use_protection();
 Step persistent_volume_claim_resize(const Store&);
 Step runtime_class(const Store&);
+Step certificate_approval(Authorizer&);
+Step certificate_signing(Authorizer&);
 Step default_ingress_class(const Store&);
 Step pod_topology_labels(const Store&);
 Step service_addresses(Store&, Random, const ServiceRange& = {});

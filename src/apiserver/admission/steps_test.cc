@@ -361,5 +361,30 @@ TEST_F(RoleEscalationTest, AggregationNeedsEverythingAndRightsMayBeGivenOn) {
   EXPECT_EQ(outcome(binding("RoleBinding", "ClusterRole", "cluster-admin"), jane), "");
 }
 
+TEST(CertificateSteps, NeedTheRightForTheSigner) {
+  AdmissionLab lab;
+  for (const std::string& manifest : bootstrap_rbac()) lab.put(manifest);
+  Rbac rbac(lab.store);
+  const Step approval = certificate_approval(rbac), signing = certificate_signing(rbac);
+  constexpr const char* kRequest =
+      R"({"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"r"},"spec":{"signerName":"kubernetes.io/kubelet-serving"},"status":{"conditions":[{"type":"Approved","status":"True"}]}})";
+  const kube::Object old = lab.put(
+      R"({"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"r"},"spec":{"signerName":"kubernetes.io/kubelet-serving"}})");
+  const kube::User jane{.name = "jane"},
+      controller{.name = "system:serviceaccount:kube-system:certificate-controller"};
+  EXPECT_EQ(
+      refused(approval->validate(*lab.update(old, kRequest, "approval", jane)->call)),
+      R"(certificatesigningrequests.certificates.k8s.io "r" is forbidden: user not permitted to approve requests with signerName "kubernetes.io/kubelet-serving")");
+  EXPECT_EQ(
+      refused(signing->validate(*lab.update(old, kRequest, "status", jane)->call)),
+      R"(certificatesigningrequests.certificates.k8s.io "r" is forbidden: user not permitted to sign requests with signerName "kubernetes.io/kubelet-serving")");
+  EXPECT_TRUE(signing->validate(*lab.update(old, kRequest, "status", controller)->call));
+  lab.put(
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"},"rules":[{"verbs":["approve"],"apiGroups":["certificates.k8s.io"],"resources":["signers"],"resourceNames":["kubernetes.io/*"]}]})");
+  lab.put(
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"a"},"roleRef":{"kind":"ClusterRole","name":"a"},"subjects":[{"kind":"User","name":"jane"}]})");
+  EXPECT_TRUE(approval->validate(*lab.update(old, kRequest, "approval", jane)->call));
+}
+
 }  // namespace
 }  // namespace berth::apiserver
