@@ -73,8 +73,12 @@ std::string go_yaml_text(std::string_view message) {
 }
 
 Result<std::string> yaml_as_json(std::string_view body, const DoorLimits& limits) {
-  Result<std::string> text = json::yaml_document_to_json(
-      body, {.max_bytes = limits.body_bytes, .max_depth = limits.depth});
+  // A few aliases can stand for much; what comes out of them is bounded like what is written out.
+  constexpr std::size_t kBytesPerNode = 16;
+  Result<std::string> text =
+      json::yaml_document_to_json(body, {.max_bytes = limits.body_bytes,
+                                         .max_depth = limits.depth,
+                                         .max_nodes = limits.body_bytes / kBytesPerNode});
   if (!text) return fail(Reason::kBadRequest, go_yaml_text(text.error().message));
   return text;
 }
