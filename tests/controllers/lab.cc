@@ -90,6 +90,16 @@ std::string canonical(json::Slice value, bool ordered = true) {
   return w.take();
 }
 
+// The one it insists on by name, as daemons do; else all run on one.
+std::string wanted_node(const Object& pod) {
+  const std::string name =
+      pod.member(
+             "spec")["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                    ["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+                        .text();
+  return name.empty() ? "n1" : name;
+}
+
 std::string generated_names_removed(const Object& object) {
   // What a controller names is told apart by its owner alone.
   const auto owner = object.controller();
@@ -274,7 +284,9 @@ void Lab::pod_changed(const Object& pod) {
       if (!o.status()["phase"].equals("Succeeded") && !o.status()["phase"].equals("Failed"))
         send(kube::Verb::kPatch, o, ended_status(world.clock().wall(), true, 137), "status");
     });
-  if (!bound) return send(kube::Verb::kPatch, pod, R"({"spec":{"nodeName":"n1"}})", "");
+  if (!bound)
+    return send(kube::Verb::kPatch, pod,
+                fmt::format(R"({{"spec":{{"nodeName":"{}"}}}})", wanted_node(pod)), "");
   if (phase.equals("Pending"))
     return later(how.start, pod, [this, send](const Object& o) {
       if (o.status()["phase"].equals("Pending") && !o.deleting())

@@ -96,6 +96,16 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
     text.replace(at, what.size(), by);
 }
 
+// The one it insists on by name, as daemons do; else all run on one.
+std::string wanted_node(const Object& pod) {
+  const std::string name =
+      pod.member(
+             "spec")["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                    ["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+                        .text();
+  return name.empty() ? "n1" : name;
+}
+
 constexpr const char* kRuns =
     R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}],"containerStatuses":[{"name":"main","ready":true,"restartCount":0,"image":"x","imageID":"","state":{"running":{}}}]}})";
 std::string ended(int code) {
@@ -215,8 +225,8 @@ void Stage::live(const Object& pod) {
     bind.name = pod.name();
     bind.subresource = "binding";
     bind.body.bytes = std::make_shared<const std::string>(fmt::format(
-        R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"n1"}}}})",
-        pod.name()));
+        R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"{}"}}}})",
+        pod.name(), wanted_node(pod)));
     session_.once(std::move(bind), 10s);
     return;
   }
@@ -229,18 +239,22 @@ std::string Stage::end_state() {
   static const std::regex time(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)");
   static const std::regex uid(R"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})");
   static const std::regex revision(R"("resourceVersion":"\d+",?)");
-  static const std::regex random(R"((sum(-\d+)?)-[a-z0-9]{5}\b)");
+  static const std::regex random(R"((sum(-\d+)?|agent)-[a-z0-9]{5,10}\b)");
+  // Of a DaemonSet's template it is Go's, and everybody else has his own.
+  static const std::regex hash(R"("controller-revision-hash":"[a-z0-9]+")");
   const auto plain = [&](std::string text) {
     text = std::regex_replace(text, time, "<time>");
     text = std::regex_replace(text, uid, "<uid>");
     text = std::regex_replace(text, revision, "");
     text = std::regex_replace(text, random, "$1-*");
+    text = std::regex_replace(text, hash, R"("controller-revision-hash":"<hash>")");
     replace_all(text, "-" + tag_, "-<tag>");
     return text;
   };
   std::vector<std::string> lines;
-  for (const KindId kind : {kube::kJob, kube::kStatefulSet, kube::kPod, kube::kControllerRevision,
-                            kube::kPersistentVolumeClaim, kube::kPersistentVolume})
+  for (const KindId kind :
+       {kube::kJob, kube::kStatefulSet, kube::kDaemonSet, kube::kPod, kube::kControllerRevision,
+        kube::kPersistentVolumeClaim, kube::kPersistentVolume})
     for (const Object& object : list(kind)) {
       const std::string text = *json::merge_patch(
           object.json(),

@@ -16,9 +16,12 @@ using kube::kPod;
 using kube::kStatefulSet;
 using kube::Object;
 
-const std::vector<std::string> kControllers = {
-    "job-controller", "statefulset-controller", "persistentvolume-binder-controller",
-    "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"};
+const std::vector<std::string> kControllers = {"job-controller",
+                                               "statefulset-controller",
+                                               "daemonset-controller",
+                                               "persistentvolume-binder-controller",
+                                               "persistentvolumeclaim-protection-controller",
+                                               "persistentvolume-protection-controller"};
 
 int index_of(const Object& pod) {
   const std::string text = pod.annotation("batch.kubernetes.io/job-completion-index");
@@ -182,6 +185,73 @@ std::vector<Story> set_stories() {
   };
 }
 
+auto create_daemons(const std::string& more) {
+  return [=](Stage& stage) {
+    stage.create(fmt::format(
+        R"({{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{{"name":"agent"}},"spec":{{"selector":{{"matchLabels":{{"app":"agent"}}}},"template":{{"metadata":{{"labels":{{"app":"agent"}}}},"spec":{{"containers":[{{"name":"main","image":"v1"}}]{}}}}}}}}})",
+        more));
+  };
+}
+auto patch_daemons(const std::string& spec) {
+  return
+      [=](Stage& stage) { stage.patch(kube::kDaemonSet, "agent", R"({"spec":{)" + spec + "}}"); };
+}
+// So many nodes have a daemon that is ready, and so many of the newest template.
+auto daemons_are(int ready, int updated) {
+  return [=](Stage& stage) {
+    const Object set = stage.get(kube::kDaemonSet, "agent");
+    return set.valid() && set.status()["observedGeneration"].integer() == set.generation() &&
+           set.status()["numberAvailable"].integer().value_or(0) == ready &&
+           set.status()["updatedNumberScheduled"].integer().value_or(0) == updated &&
+           stage.list(kPod).size() == static_cast<std::size_t>(ready);
+  };
+}
+constexpr const char* kNewDaemons =
+    R"("template":{"spec":{"containers":[{"name":"main","image":"v2"}]}})";
+
+std::vector<Story> daemon_stories() {
+  return {
+      {"daemons",
+       {{create_daemons(""), daemons_are(3, 3)},
+        {patch_daemons(kNewDaemons), daemons_are(3, 3)},
+        {patch_daemons(R"("template":{"spec":{"nodeSelector":{"disk":"fast"}}})"),
+         daemons_are(1, 1)}}},
+      {"daemons-surge",
+       {{create_daemons(
+             R"(,"hostNetwork":true,"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":5}])"),
+         daemons_are(3, 3)},
+        {patch_daemons(
+             R"("updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":0,"maxSurge":2}})"),
+         daemons_are(3, 3)},
+        {patch_daemons(kNewDaemons), daemons_are(3, 3)}}},
+      {"daemons-on-delete",
+       {{create_daemons(""), daemons_are(3, 3)},
+        {patch_daemons(R"("updateStrategy":{"type":"OnDelete","rollingUpdate":null})"),
+         daemons_are(3, 3)},
+        {patch_daemons(kNewDaemons), daemons_are(3, 0)},
+        {[](Stage& stage) {
+           for (const Object& pod : stage.list(kPod))
+             if (pod.member("spec")["nodeName"].equals("n1"))
+               stage.erase(kPod, std::string(pod.name()));
+         },
+         daemons_are(3, 1)}}},
+  };
+}
+
+// Without the taint that new nodes have until somebody says that they are ready.
+void create_nodes(Session& session) {
+  for (const char* name : {"n1", "n2", "n3"}) {
+    const auto made = session.create(
+        kube::kNode, "",
+        fmt::format(
+            R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{0}","labels":{{"kubernetes.io/hostname":"{0}","disk":"{1}"}}}}}})",
+            name, std::string(name) == "n2" ? "fast" : "slow"));
+    ASSERT_TRUE(made) << made.error().message;
+    const auto ready = session.patch(kube::kNode, {"", name}, R"({"spec":{"taints":null}})");
+    ASSERT_TRUE(ready) << ready.error().message;
+  }
+}
+
 auto create_volume(const char* name, const char* size, const std::string& more) {
   return fmt::format(
       R"({{"apiVersion":"v1","kind":"PersistentVolume","metadata":{{"name":"{}-@"}},"spec":{{"accessModes":["ReadWriteOnce"],"capacity":{{"storage":"{}"}},"local":{{"path":"/x"}},"nodeAffinity":{{"required":{{"nodeSelectorTerms":[{{"matchExpressions":[{{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}}]}}]}}}}{}}}}})",
@@ -274,8 +344,9 @@ TEST(Workloads, EndAsWithKubeControllerManager) {
   if (const auto program = real_program("kube-controller-manager"); !program)
     GTEST_SKIP() << program.error().message;
   std::vector<Story> stories = job_stories();
-  for (auto more : {set_stories(), volume_stories()})
+  for (auto more : {set_stories(), daemon_stories(), volume_stories()})
     stories.insert(stories.end(), more.begin(), more.end());
+  create_nodes(**Session::open((*plane)->kubeconfig()));
   std::vector<std::string> stock, ours;
   {
     const auto keeper = stock_controllers(**plane, kControllers);
