@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <future>
 #include <memory>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "apiserver/http/door.h"
-#include "apiserver/serve/server.h"
-#include "apiserver/webhooks_http/http_webhook_caller.h"
 #include "cli/command.h"
 #include "cli/manifests.h"
 #include "cli/named_file.h"
@@ -21,10 +17,7 @@
 #include "cli/up_demo.h"
 #include "client/connect.h"
 #include "cluster/applier.h"
-#include "cluster/cluster.h"
-#include "cluster/identity.h"
-#include "cluster/pace.h"
-#include "cluster/placed.h"
+#include "cluster/reachable.h"
 #include "controllers/registry.h"
 #include "lab/stages/stages.h"
 
@@ -57,9 +50,7 @@ std::string default_data_dir() {
 
 // Everything that is checked before anything starts.
 struct Plan {
-  cluster::ClusterOptions cluster;
-  cluster::Speed speed;
-  cluster::Identity identity;
+  cluster::ReachableOptions cluster;
   std::vector<kube::Object> manifests;
 };
 
@@ -160,55 +151,49 @@ Result<Ok> read_stages(const UpOptions& options, lab::LabOptions& lab) {
 Result<Plan> plan_of(const UpOptions& options) {
   if (Result<Ok> good = check(options); !good) return tl::unexpected(good.error());
   Plan plan;
-  plan.speed = *cluster::parse_speed(options.speed);
+  plan.cluster.address = options.bind_address;
+  plan.cluster.port = static_cast<std::uint16_t>(options.port);
+  plan.cluster.seed = static_cast<std::uint64_t>(options.seed);
+  cluster::ClusterOptions& parts = plan.cluster.cluster;
+  plan.cluster.speed = *cluster::parse_speed(options.speed);
   if (!options.ephemeral && !(options.demo && options.data_dir.empty()))
-    plan.cluster.data_dir = options.data_dir.empty() ? default_data_dir() : options.data_dir;
-  plan.cluster.fsync = options.fsync;
-  plan.cluster.salvage = options.salvage;
+    parts.data_dir = options.data_dir.empty() ? default_data_dir() : options.data_dir;
+  parts.fsync = options.fsync;
+  parts.salvage = options.salvage;
   auto manifests = read_manifests(options.apply);
   if (!manifests) return tl::unexpected(manifests.error());
   plan.manifests = *std::move(manifests);
   if (without(options, "scheduler")) {
-    plan.cluster.scheduler.reset();
+    parts.scheduler.reset();
   } else {
     auto config = load_scheduler_config(options.scheduler_config);
     if (!config) return tl::unexpected(config.error());
-    plan.cluster.scheduler = *std::move(config);
+    parts.scheduler = *std::move(config);
   }
-  plan.cluster.controllers =
+  parts.controllers =
       without(options, "controllers") ? std::vector<std::string>() : split(options.controllers);
   if (without(options, "nodes"))
-    plan.cluster.lab.reset();
-  else if (Result<Ok> good = read_nodes(options, *plan.cluster.lab); !good)
+    parts.lab.reset();
+  else if (Result<Ok> good = read_nodes(options, *parts.lab); !good)
     return tl::unexpected(good.error());
-  if (plan.cluster.lab)
-    if (Result<Ok> good = read_stages(options, *plan.cluster.lab); !good)
+  if (parts.lab)
+    if (Result<Ok> good = read_stages(options, *parts.lab); !good)
       return tl::unexpected(good.error());
-  if (plan.cluster.lab && plan.speed.mode == cluster::Speed::Mode::kMax)
-    plan.cluster.lab->heartbeat = lab::Heartbeat::kOnDemand;
-  if (auto good = controllers::make_controllers(plan.cluster.controllers); !good)
+  if (parts.lab && plan.cluster.speed.mode == cluster::Speed::Mode::kMax)
+    parts.lab->heartbeat = lab::Heartbeat::kOnDemand;
+  if (auto good = controllers::make_controllers(parts.controllers); !good)
     return tl::unexpected(usage_error("--controllers: " + good.error().message));
   const std::optional<fs::path> pki =
-      plan.cluster.data_dir ? std::optional(*plan.cluster.data_dir / "pki") : std::nullopt;
+      parts.data_dir ? std::optional(*parts.data_dir / "pki") : std::nullopt;
   auto identity = cluster::identity_in(pki, {"127.0.0.1", "10.96.0.1", options.bind_address});
   if (!identity) return tl::unexpected(identity.error());
-  plan.identity = *std::move(identity);
-  plan.cluster.token_key = plan.identity.token_key;
-  plan.cluster.ca_pem = plan.identity.authority.certificate_pem;
+  plan.cluster.identity = *std::move(identity);
+  parts.token_key = plan.cluster.identity.token_key;
+  parts.ca_pem = plan.cluster.identity.authority.certificate_pem;
   return plan;
 }
 
-void run_there(Executor& loop, const std::function<void()>& what) {
-  std::promise<void> done;
-  loop.post([&] {
-    what();
-    done.set_value();
-  });
-  done.get_future().wait();
-}
-
-// Everything that lives as long as the command. Made and destroyed on the main loop; the cluster
-// has loops of its own, or a world on one.
+// Everything that lives as long as the command. Made and destroyed on the main loop.
 class Up {
  public:
   Up(Runtime& real, Scope& scope, const Plan& plan, const UpOptions& options, Context& context,
@@ -221,95 +206,30 @@ class Up {
         finish_(std::move(finish)),
         log_(stderr_sink(), scope.executor().clock(),
              log_level_named(options.log_level).value_or(LogLevel::kWarn)),
-        door_(real.loop("io0")) {}
+        cluster_(real, metrics_, log_, plan.cluster) {}
 
   ~Up() {
-    server_.reset();
-    wait_for([this](Task stopped) { door_.stop(std::move(stopped)); });
-    wait_for([this](Task stopped) {
-      home().post([this, stopped = std::move(stopped)]() mutable {
-        cluster_->stop(std::move(stopped));
-        if (world_) world_->wake();
-      });
-    });
-    run_there(home(), [this] {
-      cluster_.reset();
-      gate_.reset();
-      world_.reset();
-    });
     // It leads nowhere any more; another's that was written there meanwhile may.
-    if (!plan_.cluster.data_dir && !kubeconfig_.empty())
+    if (!plan_.cluster.cluster.data_dir && !kubeconfig_.empty())
       if (const auto now = read_named_file(options_.kubeconfig_out); now && *now == kubeconfig_)
         ::unlink(options_.kubeconfig_out.c_str());
   }
 
   void start() {
-    run_there(home(), [this] {
-      Runtime* places = &real_;
-      const Random random(static_cast<std::uint64_t>(options_.seed));
-      if (virtual_time()) {
-        world_ = std::make_unique<cluster::PacedWorld>(home(), plan_.speed, random.seed(),
-                                                       [this] { return client_waits(); });
-        places = &world_->world();
-      }
-      cluster::ClusterOptions options = plan_.cluster;
-      // A socket knows nothing of virtual time; there webhooks are not called.
-      if (!world_)
-        options.webhooks = [this](Scope& scope, const apiserver::Store& store) {
-          return std::make_unique<apiserver::HttpWebhookCaller>(scope, real_.loop("io1"), store);
-        };
-      cluster_ =
-          std::make_unique<cluster::Cluster>(*places, metrics_, log_, random, std::move(options));
-      if (world_) gate_ = world_->enter(cluster_->api_loop());
-      cluster_->start([this](Result<Ok> ready) {
-        serving_ = ready.has_value();
-        scope_.executor().post([this, ready = std::move(ready)] { on_ready(ready); });
-      });
-      if (world_) world_->start();
+    cluster_.start([this](Result<std::string> url) {
+      scope_.executor().post([this, url = std::move(url)] { on_ready(url); });
     });
   }
 
  private:
-  bool virtual_time() const { return plan_.speed.mode != cluster::Speed::Mode::kReal; }
-  Executor& home() { return virtual_time() ? real_.loop("world") : real_.loop("api"); }
-  Executor& way_in() { return gate_ ? *gate_ : cluster_->api_loop(); }
-  bool client_waits() { return serving_ && cluster_->server().open_requests() > 0; }
-
-  void wait_for(const std::function<void(Task)>& what) {
-    std::promise<void> done;
-    what([&] { done.set_value(); });
-    done.get_future().wait();
-  }
-
-  void on_ready(const Result<Ok>& ready) {
+  void on_ready(const Result<std::string>& url) {
     if (scope_.closing()) return;
-    if (!ready) return finish_(tl::unexpected(ready.error()));
-    net::HttpServerOptions http;
-    door_.make("door", [this](Scope& scope) {
-      return std::make_unique<apiserver::Door>(
-          scope, way_in(),
-          [this](auto credentials, auto request, auto done) {
-            cluster_->handle(std::move(credentials), std::move(request), std::move(done));
-          },
-          cluster_->kinds(), Random::from_entropy());
-    });
-    run_there(door_.loop(), [&] { http = door_.get()->server_options(); });
-    http.address = options_.bind_address;
-    http.port = static_cast<std::uint16_t>(options_.port);
-    http.tls = net::TlsServerOptions{.certificate_pem = plan_.identity.server.certificate_pem,
-                                     .key_pem = plan_.identity.server.key_pem,
-                                     .client_ca_pem = plan_.identity.authority.certificate_pem};
-    auto server = net::HttpServer::start(door_.loop(), std::move(http), *door_.get());
-    if (!server) {
-      Error error = server.error();
-      error.message += "; another port: --port N, a free one: --port 0";
+    if (!url) {
+      Error error = url.error();
+      if (error.reason == Reason::kUnreachable) error.message += "; --port 0 takes a free port";
       return finish_(tl::unexpected(std::move(error)));
     }
-    server_ = *std::move(server);
-    const std::string url = fmt::format(
-        "https://{}:{}", options_.bind_address == "0.0.0.0" ? "127.0.0.1" : options_.bind_address,
-        server_->port());
-    const std::string kubeconfig = cluster::kubeconfig_for(plan_.identity, url);
+    const std::string kubeconfig = cluster::kubeconfig_for(plan_.cluster.identity, *url);
     if (Result<Ok> written = cluster::write_private_file(options_.kubeconfig_out, kubeconfig);
         !written)
       return finish_(tl::unexpected(written.error()));
@@ -318,10 +238,10 @@ class Up {
         real_, {.kubeconfig = options_.kubeconfig_out, .context = "", .ns = ""}, log_);
     if (!itself) return finish_(tl::unexpected(itself.error()));
     itself_ = *std::move(itself);
-    if (plan_.manifests.empty()) return tell(url);
+    if (plan_.manifests.empty()) return tell(*url);
     applier_ = std::make_unique<cluster::Applier>(scope_, *itself_->transport,
                                                   Random::from_entropy(), "berth-up");
-    applier_->apply(plan_.manifests, [this, url](const auto& refused) {
+    applier_->apply(plan_.manifests, [this, url = *url](const auto& refused) {
       for (const cluster::ApplyError& one : refused)
         context_.err << fmt::format("berth up: {} {}: {}\n", kube::kind_of(one.object.kind()).kind,
                                     one.object.key().text(), one.error.message);
@@ -338,9 +258,9 @@ class Up {
         "  kubectl get pods -A -o wide\n"
         "Ctrl-C stops it; {}.\n",
         path,
-        plan_.cluster.data_dir ? fmt::format("what there is stays in {} for the next start",
-                                             plan_.cluster.data_dir->string())
-                               : std::string("nothing is kept (--data-dir DIR keeps it)"));
+        plan_.cluster.cluster.data_dir ? fmt::format("what there is stays in {} for the next start",
+                                                     plan_.cluster.cluster.data_dir->string())
+                                       : std::string("nothing is kept (--data-dir DIR keeps it)"));
     if (!options_.demo) {
       context_.out << fmt::format("A Kubernetes cluster is up at {}. Type in another terminal:\n{}",
                                   url, next)
@@ -362,16 +282,11 @@ class Up {
   Finish finish_;
   Logger log_;
   Metrics metrics_;
-  std::unique_ptr<cluster::PacedWorld> world_;
-  std::unique_ptr<cluster::Cluster> cluster_;
-  std::unique_ptr<Executor> gate_;
-  cluster::Placed<apiserver::Door> door_;
-  std::unique_ptr<net::HttpServer> server_;
+  std::string kubeconfig_;  // that was written
+  cluster::ReachableCluster cluster_;
   std::unique_ptr<client::Cluster> itself_;
   std::unique_ptr<cluster::Applier> applier_;
   std::unique_ptr<Demo> demo_;
-  bool serving_ = false;    // on the API loop
-  std::string kubeconfig_;  // that was written
 };
 
 Result<int> run_up(const UpOptions& options, Context& context) {

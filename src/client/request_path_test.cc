@@ -35,7 +35,8 @@ TEST(RequestPath, EveryVerbHasItsUrl) {
   exact.resource_version = "7";
   exact.version_match = kube::VersionMatch::kExact;
   Options stream;
-  stream.bookmarks = stream.send_initial_events = true;
+  stream.bookmarks = true;
+  stream.send_initial_events = true;
   stream.resource_version = "";
   stream.version_match = kube::VersionMatch::kNotOlderThan;
   stream.timeout_seconds = 300;

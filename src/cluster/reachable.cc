@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/reachable.h"
+
+#include <future>
+
+#include <fmt/format.h>
+
+#include "apiserver/http/door.h"
+#include "apiserver/serve/server.h"
+#include "apiserver/webhooks_http/http_webhook_caller.h"
+#include "cluster/placed.h"
+#include "net/http_server.h"
+
+namespace berth::cluster {
+namespace {
+
+void run_there(Executor& loop, const std::function<void()>& what) {
+  std::promise<void> done;
+  loop.post([&] {
+    what();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void wait_for(const std::function<void(Task)>& what) {
+  std::promise<void> done;
+  what([&] { done.set_value(); });
+  done.get_future().wait();
+}
+
+}  // namespace
+
+struct ReachableCluster::Parts {
+  Parts(Runtime& runtime, Metrics& shared, Logger to, ReachableOptions given)
+      : real(runtime),
+        metrics(shared),
+        log(std::move(to)),
+        options(std::move(given)),
+        door(runtime.loop("io0")) {}
+
+  bool virtual_time() const { return options.speed.mode != Speed::Mode::kReal; }
+  Executor& home() { return real.loop(virtual_time() ? "world" : "api"); }
+  void build();
+  Result<std::string> open();
+
+  Runtime& real;
+  Metrics& metrics;
+  Logger log;
+  ReachableOptions options;
+  std::unique_ptr<PacedWorld> world;  // where time is virtual
+  std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<Executor> gate;  // into the world
+  bool answering = false;
+  Placed<apiserver::Door> door;
+  std::unique_ptr<net::HttpServer> server;
+};
+
+void ReachableCluster::Parts::build() {
+  Runtime* places = &real;
+  ClusterOptions parts = options.cluster;
+  if (virtual_time()) {
+    world = std::make_unique<PacedWorld>(home(), options.speed, options.seed, [this] {
+      return answering && cluster->server().open_requests() > 0;
+    });
+    places = &world->world();
+  } else {
+    // A socket knows nothing of virtual time; there webhooks are not called.
+    parts.webhooks = [this](Scope& scope, const apiserver::Store& store) {
+      return std::make_unique<apiserver::HttpWebhookCaller>(scope, real.loop("io1"), store);
+    };
+  }
+  cluster =
+      std::make_unique<Cluster>(*places, metrics, log, Random(options.seed), std::move(parts));
+  if (world) gate = world->enter(cluster->api_loop());
+}
+
+Result<std::string> ReachableCluster::Parts::open() {
+  answering = true;
+  door.make("door", [this](Scope& scope) {
+    return std::make_unique<apiserver::Door>(
+        scope, gate ? *gate : cluster->api_loop(),
+        [this](auto credentials, auto request, auto done) {
+          cluster->handle(std::move(credentials), std::move(request), std::move(done));
+        },
+        cluster->kinds(), Random::from_entropy());
+  });
+  net::HttpServerOptions http;
+  run_there(door.loop(), [&] { http = door.get()->server_options(); });
+  http.address = options.address;
+  http.port = options.port;
+  http.tls = net::TlsServerOptions{.certificate_pem = options.identity.server.certificate_pem,
+                                   .key_pem = options.identity.server.key_pem,
+                                   .client_ca_pem = options.identity.authority.certificate_pem};
+  auto listening = net::HttpServer::start(door.loop(), std::move(http), *door.get());
+  if (!listening) return tl::unexpected(listening.error());
+  server = *std::move(listening);
+  return fmt::format("https://{}:{}", options.address == "0.0.0.0" ? "127.0.0.1" : options.address,
+                     server->port());
+}
+
+ReachableCluster::ReachableCluster(Runtime& real, Metrics& metrics, Logger log,
+                                   ReachableOptions options)
+    : parts_(std::make_unique<Parts>(real, metrics, std::move(log), std::move(options))) {}
+
+void ReachableCluster::start(std::function<void(Result<std::string>)> ready) {
+  run_there(parts_->home(), [this, ready = std::move(ready)] {
+    parts_->build();
+    parts_->cluster->start([parts = parts_.get(), ready](const Result<Ok>& started) {
+      if (!started) return ready(tl::unexpected(started.error()));
+      ready(parts->open());
+    });
+    if (parts_->world) parts_->world->start();
+  });
+}
+
+ReachableCluster::~ReachableCluster() {
+  if (parts_->cluster == nullptr) return;
+  parts_->server.reset();
+  wait_for([this](Task stopped) { parts_->door.stop(std::move(stopped)); });
+  wait_for([this](Task stopped) {
+    parts_->home().post([this, stopped = std::move(stopped)]() mutable {
+      parts_->cluster->stop(std::move(stopped));
+      if (parts_->world) parts_->world->wake();
+    });
+  });
+  run_there(parts_->home(), [this] {
+    parts_->cluster.reset();
+    parts_->gate.reset();
+    parts_->world.reset();
+  });
+}
+
+}  // namespace berth::cluster
