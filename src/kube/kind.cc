@@ -121,8 +121,8 @@ struct Entry {
   bool guessed;
 };
 
-// Readers of known ids take no lock. Entries are replaced at most once (a guess by the truth) and
-// never freed, so references stay good.
+// Readers of known ids take no lock. Entries are replaced (a guess by the truth, a custom kind by
+// its successor) and never freed, so references stay good.
 class Registry {
  public:
   Registry() {
@@ -130,6 +130,7 @@ class Registry {
   add(Kind{group, version, kind, plural, namespaced}, false);
     BERTH_KINDS(BERTH_LEARN)
 #undef BERTH_LEARN
+    built_in_ = count_;
   }
 
   const Entry& at(KindId id) const {
@@ -146,7 +147,11 @@ class Registry {
     if (known != resources_.end()) id = known->second;
     if (!id && named != kinds_.end() && (guessed || at(named->second).guessed)) id = named->second;
     if (!id) return add(std::move(kind), guessed);
-    if (at(*id).guessed && !guessed) put(*id, std::move(kind), false);
+    const Entry& entry = at(*id);
+    // A custom kind may come back by another name or scope; the built-in ones stay what they are.
+    const bool changed = static_cast<std::size_t>(*id) >= built_in_ &&
+                         (entry.kind.kind != kind.kind || entry.kind.namespaced != kind.namespaced);
+    if (!guessed && (entry.guessed || changed)) put(*id, std::move(kind), false);
     return *id;
   }
 
@@ -179,7 +184,7 @@ class Registry {
   }
 
   mutable std::shared_mutex mutex_;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, built_in_ = 0;
   std::array<std::atomic<const Entry*>, 65'536> entries_{};
   std::vector<std::unique_ptr<Entry>> kept_;
   std::map<std::tuple<std::string, std::string>, KindId, Before> kinds_;
