@@ -317,8 +317,26 @@ class Walker {
         }
         return;
       case FieldType::kAny:
+        return schema_in_its_place(value, field);
       case FieldType::kFieldsV1:
         return;
+    }
+  }
+
+  // A schema where there may be a boolean or a list of schemas instead: JSONSchemaPropsOrBool.
+  void schema_in_its_place(Value& value, const Field& field) {
+    const Field* schema = field.message == nullptr ? nullptr : field.message->find("schema");
+    if (schema == nullptr || schema->message == nullptr) return;
+    if (value.is_object()) {
+      const std::size_t path_before = path_.size(), plain_before = plain_.size();
+      path_ += '.';
+      plain_ += '.';
+      message(value, *schema->message, false);
+      path_.resize(path_before);
+      plain_.resize(plain_before);
+    } else if (value.is_array()) {
+      for (Value& each : value.get_array())
+        if (each.is_object()) schema_in_its_place(each, field);
     }
   }
 
