@@ -81,6 +81,19 @@ void Findings::too_many(const Path& at, std::int64_t found, std::int64_t most) {
       fmt::format("Too many: {}: must have at most {} items", found, most));
 }
 
+void Findings::type_invalid(const Path& at, const Shown& value, std::string_view detail) {
+  add("FieldValueTypeInvalid", at,
+      fmt::format("Invalid value: {}{}", value.text(), because(detail)));
+}
+
+Findings Findings::sorted() const {
+  Findings out = *this;
+  std::stable_sort(out.causes_.begin(), out.causes_.end(), [](const Cause& a, const Cause& b) {
+    return a.field + ": " + a.message < b.field + ": " + b.message;
+  });
+  return out;
+}
+
 Error Findings::error(const kube::Kind& kind, std::string_view name) const {
   std::vector<std::string> texts;
   for (const Cause& cause : causes_) {

@@ -75,7 +75,12 @@ class Findings {
   void forbidden(const Path&, std::string_view detail);
   void too_long(const Path&, std::size_t most);
   void too_many(const Path&, std::int64_t found, std::int64_t most);
+  void type_invalid(const Path&, const Shown&, std::string_view detail);
+  void add(const Findings& others) {
+    causes_.insert(causes_.end(), others.causes_.begin(), others.causes_.end());
+  }
 
+  Findings sorted() const;  // by what they say
   bool empty() const { return causes_.empty(); }
   std::size_t size() const { return causes_.size(); }
   const std::vector<Cause>& causes() const { return causes_; }

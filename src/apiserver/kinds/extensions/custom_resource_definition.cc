@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
+#include "apiserver/kinds/extensions/definition_check.h"
 
 namespace berth::apiserver {
 
@@ -14,7 +15,8 @@ void fill_definition(Edit& edit) {
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     set_default(*names, "singular", lower);
-    set_default(*names, "listKind", std::string(Peek(*names)["kind"].text()) + "List");
+    if (!lower.empty())
+      set_default(*names, "listKind", std::string(Peek(*names)["kind"].text()) + "List");
   }
   if (!Peek(*spec)["conversion"]) (*spec)["conversion"] = {{"strategy", "None"}};
 }
@@ -43,12 +45,15 @@ KindRow custom_resource_definition() {
       .short_name("crds")
       .category("api-extensions")
       .generation()
+      .conditional_update()
       .status()
       .name_column()
       .column("Created At", text("metadata.creationTimestamp"), "date")
       .fill(&fill_definition)
       .on_create(&note_stored_version)
-      .on_update(&note_stored_version);
+      .on_update(&note_stored_version)
+      .check_create(&check_definition)
+      .check_update(&check_definition_update);
 }
 
 }  // namespace berth::apiserver

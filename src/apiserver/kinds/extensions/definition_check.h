@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CustomResourceDefinition must be before anything is served for it.
+#pragma once
+
+#include "apiserver/edit/edit.h"
+#include "apiserver/kinds/findings.h"
+
+namespace berth::apiserver {
+
+void check_definition(Edit&, Findings&);
+void check_definition_update(Edit&, Findings&);
+
+// The condition's status is True.
+bool definition_has_condition(Peek status, std::string_view type);
+
+}  // namespace berth::apiserver
