@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/crd/custom_rows.h"
+#include "apiserver/crd/definition_names.h"
 #include "apiserver/kinds/kinds.h"
 #include "bench.h"
 #include "golden_file.h"
@@ -139,6 +140,22 @@ TEST_F(DefinitionGoldens, DefinitionsAreAcceptedAndRefusedAsByTheRealServer) {
   const KindRow& row = *find_built_in(kube::kCustomResourceDefinition);
   each("definition", 90,
        [&](json::Slice line) { return compare(create(row, line["manifest"]).answer, line); });
+}
+
+TEST_F(DefinitionGoldens, AnAcceptedDefinitionSaysWhatTheRealServerSays) {
+  const KindRow& row = *find_built_in(kube::kCustomResourceDefinition);
+  each("served", 1, [&](json::Slice line) -> std::string {
+    const Made made = create(row, line["manifest"]);
+    if (!made.object.valid()) return made.answer.text;
+    json::Arena arena;
+    Edit edit(made.object, arena);
+    settle_names(Peek(edit.body())["spec"], edit.status(), {}, kNow);
+    for (json::Value& each : edit.status().as_object()["conditions"].as_array())
+      json::erase(each.as_object(), "lastTransitionTime");
+    const Result<kube::Object> now = std::move(edit).commit(1);
+    const std::string ours = comparable(*now), real = sorted(line["result"]);
+    return ours == real ? "" : fmt::format("\n    ours {}\n    real {}", ours, real);
+  });
 }
 
 TEST_F(DefinitionGoldens, ObjectsAreStoredShownAndRefusedAsByTheRealServer) {

@@ -108,7 +108,7 @@ Value document_before(Edit& edit, const kube::Kind& kind) {
 }
 
 struct Scale {
-  std::string replicas, status_replicas, selector;  // with the leading dot, as they were given
+  std::string replicas, status_replicas;  // with the leading dot, as they were given
 };
 
 // A value and its type as Go's %v and %T print them.
@@ -284,6 +284,14 @@ std::vector<KindRow> custom_rows(const kube::Object& object) {
     row.short_names = texts(names["shortNames"]);
     row.categories = texts(names["categories"]);
     row.custom = true;
+    const auto below_top = [](Peek path) {
+      const std::string_view text = path.text();
+      return std::string(text.substr(text.starts_with('.') ? 1 : 0));
+    };
+    if (scale)
+      row.scale_paths = {.replicas = below_top(scale["specReplicasPath"]),
+                         .status_replicas = below_top(scale["statusReplicasPath"]),
+                         .selector = below_top(scale["labelSelectorPath"])};
 
     const Peek open_api = version["schema"]["openAPIV3Schema"];
     const StructuralPtr schema = read_structural(open_api);
@@ -304,8 +312,7 @@ std::vector<KindRow> custom_rows(const kube::Object& object) {
       row.on_update.push_back(&count_status_changes);
     add_checks(row, schema,
                {.replicas = std::string(scale["specReplicasPath"].text()),
-                .status_replicas = std::string(scale["statusReplicasPath"].text()),
-                .selector = std::string(scale["labelSelectorPath"].text())});
+                .status_replicas = std::string(scale["statusReplicasPath"].text())});
     rows.push_back(std::move(row));
   }
   return rows;

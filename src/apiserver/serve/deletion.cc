@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/edit/edit.h"
+#include "apiserver/kinds/extensions/definition_status.h"
 #include "kube/time.h"
 
 namespace berth::apiserver {
@@ -170,6 +171,10 @@ Verdict judge(const KindRow& row, const kube::Object& old, const DeleteWish& wis
   if (row.id == kube::kNamespace) {
     if (!old.deleting()) return judge_namespace(row, old, wish, now, std::move(edit));
     if (old.member("spec")["finalizers"].size() > 0) return {Fate::kPending, {}};
+  }
+  if (row.id == kube::kCustomResourceDefinition && !old.deleting()) {
+    begin_deletion(edit, now);
+    return {Fate::kMark, std::move(edit)};
   }
   const Grace grace = apply_grace(row, edit, wish, now);
   if (grace.pending) return {Fate::kPending, {}};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/kinds/extensions/definition_status.h"
 #include "apiserver/kinds/extensions/formats.h"
 #include "apiserver/kinds/extensions/schema_check.h"
 #include "apiserver/kinds/extensions/structural.h"
@@ -349,12 +350,6 @@ void check_stored_versions(Peek status, Peek versions, Findings& findings) {
 }
 
 }  // namespace
-
-bool definition_has_condition(Peek status, std::string_view type) {
-  for (const json::Value& each : status["conditions"].elements())
-    if (Peek(each)["type"].is(type)) return Peek(each)["status"].is("True");
-  return false;
-}
 
 void check_definition(Edit& edit, Findings& findings) {
   const Peek metadata(edit.metadata()), spec = Peek(edit.body())["spec"];

@@ -10,7 +10,4 @@ namespace berth::apiserver {
 void check_definition(Edit&, Findings&);
 void check_definition_update(Edit&, Findings&);
 
-// The condition's status is True.
-bool definition_has_condition(Peek status, std::string_view type);
-
 }  // namespace berth::apiserver

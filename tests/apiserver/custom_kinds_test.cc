@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions and their objects through the whole server: names, kinds that come and go, and what
+// is left after a restart.
+#include "apiserver/crd/custom_kinds.h"
+
+#include <gtest/gtest.h>
+
+#include "apiserver/serve/test_server.h"
+#include "apiserver/store/sim_journal.h"
+#include "base/faults.h"
+
+namespace berth::apiserver {
+namespace {
+
+using kube::kCustomResourceDefinition;
+using kube::PatchType;
+
+struct Crd {
+  std::string plural = "widgets", kind = "Widget", group = "example.com", short_name = "";
+  std::string schema =
+      R"("size":{"type":"integer","maximum":9},"color":{"type":"string","default":"red"})";
+  std::string more_versions = "";
+};
+
+std::string crd(const Crd& c = {}) {
+  const std::string shorts =
+      c.short_name.empty() ? "" : fmt::format(R"(,"shortNames":["{}"])", c.short_name);
+  return fmt::format(
+      R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"{0}.{1}"}},"spec":{{"group":"{1}","scope":"Namespaced","names":{{"plural":"{0}","kind":"{2}"{3}}},"versions":[{{"name":"v1","served":true,"storage":true,"subresources":{{"status":{{}},"scale":{{"specReplicasPath":".spec.size","statusReplicasPath":".status.count"}}}},"schema":{{"openAPIV3Schema":{{"type":"object","properties":{{"spec":{{"type":"object","properties":{{{4}}}}},"status":{{"type":"object","properties":{{"count":{{"type":"integer"}}}}}}}}}}}}}}{5}]}}}})",
+      c.plural, c.group, c.kind, shorts, c.schema, c.more_versions);
+}
+
+std::string widget(std::string_view name, std::string_view spec = R"("size":3)",
+                   std::string_view metadata = "") {
+  return fmt::format(
+      R"({{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{}"{}}},"spec":{{{}}}}})",
+      name, metadata, spec);
+}
+
+std::string condition(const kube::Object& definition, std::string_view type) {
+  for (const json::Slice each : definition.status()["conditions"].elements())
+    if (each["type"].equals(type))
+      return fmt::format("{} {}: {}", each["status"].text(), each["reason"].text(),
+                         each["message"].text());
+  return "none";
+}
+
+class CustomKindsTest : public testing::Test {
+ protected:
+  CustomKindsTest()
+      : custom(scope_, server.store(), server.kinds, Logger(server.log, server.world.clock())) {
+    server.world.run_until_idle(Duration{});
+    EXPECT_EQ(why_not(server.create(
+                  kube::kNamespace, "",
+                  R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})")),
+              "");
+  }
+
+  ~CustomKindsTest() override {
+    scope_.close({}, [] {});
+    server.world.run_until_idle(std::chrono::seconds(1));
+  }
+
+  void define(const Crd& c = {}) {
+    ASSERT_EQ(why_not(server.create(kCustomResourceDefinition, "", crd(c))), "");
+    server.world.run_until_idle(std::chrono::seconds(1));
+  }
+  kube::Object definition(std::string name = "widgets.example.com") {
+    const Result<kube::Object> found = server.get(kCustomResourceDefinition, {"", std::move(name)});
+    EXPECT_EQ(why_not(found), "");
+    return found ? *found : kube::Object();
+  }
+  static kube::KindId kind(std::string_view plural = "widgets", std::string_view version = "v1",
+                           std::string_view group = "example.com") {
+    const auto found = kube::find_resource(group, version, plural);
+    EXPECT_TRUE(found.has_value()) << plural;
+    return found.value_or(kube::KindId{});
+  }
+
+  TestServer server;
+  Scope scope_{server.world.loop("api"), "custom"};
+  CustomKinds custom;
+};
+
+TEST_F(CustomKindsTest, ADefinitionIsEstablishedAndItsKindServed) {
+  define({.short_name = "wd"});
+  const kube::Object made = definition();
+  EXPECT_EQ(condition(made, "NamesAccepted"), "True NoConflicts: no conflicts found");
+  EXPECT_EQ(condition(made, "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(made.status()["acceptedNames"]["listKind"].text(), "WidgetList");
+  EXPECT_EQ(made.status()["acceptedNames"]["shortNames"].raw(), R"(["wd"])");
+  EXPECT_EQ(made.status()["storedVersions"].raw(), R"(["v1"])");
+
+  const Result<kube::Object> created = server.create(kind(), "default", widget("a"));
+  ASSERT_EQ(why_not(created), "");
+  EXPECT_EQ(created->member("spec").raw(), R"({"size":3,"color":"red"})");
+  EXPECT_EQ(created->generation(), 1);
+  EXPECT_EQ(server.list(kind(), "default")->items.size(), 1U);
+  EXPECT_EQ(why_not(server.create(kind(), "default", widget("b", R"("size":12)"))),
+            "Widget.example.com \"b\" is invalid: spec.size: Invalid value: 12: spec.size in body "
+            "should be less than or equal to 9");
+}
+
+TEST_F(CustomKindsTest, StatusAndScaleAreWrittenThroughTheirOwnDoors) {
+  define();
+  ASSERT_EQ(why_not(server.create(kind(), "default", widget("a"))), "");
+  const kube::Key key{"default", "a"};
+  const Result<kube::Object> status = server.patch(
+      kind(), key, R"({"spec":{"size":8},"status":{"count":2}})", PatchType::kMerge, "status");
+  ASSERT_EQ(why_not(status), "");
+  EXPECT_EQ(status->status()["count"].integer(), 2);
+  EXPECT_EQ(status->member("spec")["size"].integer(), 3);
+  EXPECT_EQ(status->generation(), 1);
+  const Result<kube::Object> scaled =
+      server.patch(kind(), key, R"({"spec":{"replicas":5}})", PatchType::kMerge, "scale");
+  ASSERT_EQ(why_not(scaled), "");
+  EXPECT_EQ(scaled->member("spec")["replicas"].integer(), 5);
+  const Result<kube::Object> after = server.get(kind(), key);
+  EXPECT_EQ(after->member("spec")["size"].integer(), 5);
+  EXPECT_EQ(after->generation(), 2);
+}
+
+TEST_F(CustomKindsTest, ANameThatIsTakenIsWaitedFor) {
+  define();
+  define({.plural = "gadgets", .kind = "Widget"});
+  const kube::Object second = definition("gadgets.example.com");
+  EXPECT_EQ(condition(second, "NamesAccepted"),
+            "False ListKindConflict: \"WidgetList\" is already in use");
+  EXPECT_EQ(condition(second, "Established"), "False NotAccepted: not all names are accepted");
+  EXPECT_EQ(why_not(server.erase(kCustomResourceDefinition, {"", "widgets.example.com"})), "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_EQ(condition(definition("gadgets.example.com"), "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(why_not(server.create(kind("gadgets"), "default", widget("a"))), "");
+}
+
+TEST_F(CustomKindsTest, ADefinitionGoesOnceItsObjectsAreGone) {
+  define();
+  ASSERT_EQ(why_not(server.create(kind(), "default", widget("a"))), "");
+  ASSERT_EQ(why_not(server.create(kind(), "default",
+                                  widget("held", R"("size":1)", R"(,"finalizers":["x.y/z"])"))),
+            "");
+  ASSERT_EQ(why_not(server.erase(kCustomResourceDefinition, {"", "widgets.example.com"})), "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_EQ(condition(definition(), "Terminating"),
+            "True InstanceDeletionInProgress: CustomResource deletion is in progress");
+  EXPECT_EQ(server.list(kind())->items.size(), 1U);
+  EXPECT_TRUE(server.get(kind(), {"default", "held"})->deleting());
+  EXPECT_NE(why_not(server.create(kind(), "default", widget("late"))), "");
+
+  ASSERT_EQ(
+      why_not(server.patch(kind(), {"default", "held"}, R"({"metadata":{"finalizers":null}})")),
+      "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_NE(why_not(server.get(kCustomResourceDefinition, {"", "widgets.example.com"})), "");
+  EXPECT_EQ(server.kinds.now()->find("example.com", "v1", "widgets"), nullptr);
+  EXPECT_EQ(server.store().count(kind()), 0U);
+
+  // And may come back, even as something else.
+  define({.kind = "Thing"});
+  EXPECT_EQ(condition(definition(), "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
+  const std::string thing =
+      R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{}})";
+  const Result<kube::Object> made = server.create(kind(), "default", thing);
+  ASSERT_EQ(why_not(made), "");
+  EXPECT_NE(made->json().find(R"("kind":"Thing")"), std::string::npos);
+}
+
+TEST_F(CustomKindsTest, WhatIsStoredReadsWithTheDefaultsOfToday) {
+  define();
+  ASSERT_EQ(why_not(server.create(kind(), "default", widget("a"))), "");
+  ASSERT_EQ(
+      why_not(server.patch(
+          kCustomResourceDefinition, {"", "widgets.example.com"},
+          R"([{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/new","value":{"type":"integer","default":5}}])",
+          PatchType::kJson)),
+      "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_EQ(server.get(kind(), {"default", "a"})->member("spec").raw(),
+            R"({"size":3,"color":"red","new":5})");
+  EXPECT_EQ(server.list(kind())->items.at(0).member("spec")["new"].integer(), 5);
+}
+
+TEST_F(CustomKindsTest, VersionsShowTheSameObjectsByAnotherName) {
+  define(
+      {.more_versions =
+           R"(,{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"},"shape":{"type":"string","default":"round"}}}}}}})"});
+  ASSERT_EQ(why_not(server.create(kind(), "default", widget("a"))), "");
+  const Result<kube::Object> second = server.get(kind("widgets", "v2"), {"default", "a"});
+  ASSERT_EQ(why_not(second), "");
+  EXPECT_NE(second->json().find(R"("apiVersion":"example.com/v2")"), std::string::npos);
+  EXPECT_EQ(second->member("spec")["shape"].text(), "round");
+  EXPECT_EQ(second->revision(), server.get(kind(), {"default", "a"})->revision());
+}
+
+TEST_F(CustomKindsTest, FieldsAreAppliedByTheRulesOfTheSchema) {
+  define(
+      {.schema =
+           R"("tags":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"})"});
+  const auto apply = [&](std::string manager, std::string_view spec) {
+    return server.patch(kind(), {"default", "a"}, widget("a", spec), PatchType::kApply, "",
+                        {.field_manager = std::move(manager)});
+  };
+  ASSERT_EQ(why_not(apply("one", R"("tags":["x"])")), "");
+  const Result<kube::Object> both = apply("two", R"("tags":["y"])");
+  ASSERT_EQ(why_not(both), "");
+  EXPECT_EQ(both->member("spec")["tags"].raw(), R"(["x","y"])");
+}
+
+TEST(CustomKindsAfterARestart, ServeWhatTheyServedBeforeTheFirstRequest) {
+  SimDisk disk;
+  Faults faults;
+  {
+    TestServer first({}, {}, {}, nullptr);
+    SimJournal journal(first.world.loop("disk"), disk, faults, {});
+    Scope scope(first.world.loop("api"), "first");
+    Store store(scope, {}, &journal);
+    ASSERT_TRUE(store.recover().has_value());
+    KindRegistry kinds;
+    CustomKinds custom(scope, store, kinds, Logger(first.log, first.world.clock()));
+    json::Arena arena;
+    // As the server would have stored it.
+    std::string text = crd();
+    text.pop_back();
+    text += R"(,"status":{"storedVersions":["v1"]}})";
+    Result<kube::Object> object = kube::Object::parse(kCustomResourceDefinition, text);
+    ASSERT_TRUE(object.has_value());
+    store.write({.kind = kCustomResourceDefinition,
+                 .key = {"", "widgets.example.com"},
+                 .next = stamped(*object)},
+                {});
+    first.world.run_until_idle(std::chrono::seconds(1));
+    EXPECT_NE(kinds.now()->find("example.com", "v1", "widgets"), nullptr);
+    scope.close({}, [] {});
+    first.world.run_until_idle(std::chrono::seconds(1));
+  }
+  TestServer second;
+  SimJournal journal(second.world.loop("disk"), disk, faults, {});
+  Scope scope(second.world.loop("api"), "second");
+  Store store(scope, {}, &journal);
+  ASSERT_TRUE(store.recover().has_value());
+  KindRegistry kinds;
+  const CustomKinds custom(scope, store, kinds, Logger(second.log, second.world.clock()));
+  EXPECT_NE(kinds.now()->find("example.com", "v1", "widgets"), nullptr);
+  scope.close({}, [] {});
+  second.world.run_until_idle(std::chrono::seconds(1));
+}
+
+}  // namespace
+}  // namespace berth::apiserver
