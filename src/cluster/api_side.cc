@@ -68,6 +68,7 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
   Random uids = random_.fork("first objects");
   apiserver::write_bootstrap(*store_, first_objects(options_), loop.clock().wall(),
                              [&uids] { return kube::random_uid(uids); });
+  custom_kinds_ = std::make_unique<apiserver::CustomKinds>(scope_, *store_, kinds_, log_);
   rbac_ = std::make_unique<apiserver::Rbac>(*store_);
   authenticator_ = std::make_unique<apiserver::TokenAuthenticator>(
       *store_, tokens_, *rbac_, apiserver::AuthenticatorOptions{});

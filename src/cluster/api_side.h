@@ -11,6 +11,7 @@
 #include "apiserver/auth/authenticator.h"
 #include "apiserver/auth/rbac.h"
 #include "apiserver/auth/service_account_tokens.h"
+#include "apiserver/crd/custom_kinds.h"
 #include "apiserver/kinds/registry.h"
 #include "apiserver/openapi/openapi.h"
 #include "apiserver/serve/server.h"
@@ -54,6 +55,7 @@ class ApiSide {
   std::unique_ptr<apiserver::TokenAuthenticator> authenticator_;
   std::unique_ptr<apiserver::WebhookCaller> webhooks_;
   apiserver::Admission admission_;
+  std::unique_ptr<apiserver::CustomKinds> custom_kinds_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<lab::Lab> lab_;
   std::unique_ptr<lab::LeaseDoor> lease_door_;  // in virtual time

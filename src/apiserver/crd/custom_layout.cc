@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/crd/custom_layout.h"
 
-#include "json/writer.h"
 #include "kube/schema.h"
 
 namespace berth::apiserver {
@@ -83,38 +82,6 @@ LayoutPtr laid_out(const Structural& schema, bool keeps_unknown, bool root) {
 
 std::shared_ptr<const Layout> custom_layout(const Structural& schema) {
   return laid_out(schema, false, true);
-}
-
-std::string custom_open_api(const kube::Kind& kind, Peek schema) {
-  json::Dict document(schema.members());
-  json::Dict& properties = make_dict(document, "properties");
-  properties["apiVersion"] = {
-      {"description",
-       "APIVersion defines the versioned schema of this representation of an object. Servers "
-       "should convert recognized schemas to the latest internal value, and may reject "
-       "unrecognized values. More info: "
-       "https://git.k8s.io/community/contributors/devel/sig-architecture/"
-       "api-conventions.md#resources"},
-      {"type", "string"}};
-  properties["kind"] = {
-      {"description",
-       "Kind is a string value representing the REST resource this object represents. Servers may "
-       "infer this from the endpoint the client submits requests to. Cannot be updated. In "
-       "CamelCase. More info: "
-       "https://git.k8s.io/community/contributors/devel/sig-architecture/"
-       "api-conventions.md#types-kinds"},
-      {"type", "string"}};
-  json::Dict metadata;
-  metadata["description"] =
-      "Standard object's metadata. More info: "
-      "https://git.k8s.io/community/contributors/devel/sig-architecture/"
-      "api-conventions.md#metadata";
-  metadata["allOf"] = json::List{
-      {{"$ref", "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}}};
-  properties["metadata"] = std::move(metadata);
-  document["x-kubernetes-group-version-kind"] =
-      json::List{{{"group", kind.group}, {"kind", kind.kind}, {"version", kind.version}}};
-  return json::print(document);
 }
 
 }  // namespace berth::apiserver

@@ -296,7 +296,7 @@ std::vector<KindRow> custom_rows(const kube::Object& object) {
     const Peek open_api = version["schema"]["openAPIV3Schema"];
     const StructuralPtr schema = read_structural(open_api);
     row.layout = custom_layout(*schema);
-    row.open_api = custom_open_api(kind, open_api);
+    if (open_api) row.open_api = json::print(*open_api.value());
     row.columns = custom_columns(version["additionalPrinterColumns"]);
     row.field_labels = custom_labels(version["selectableFields"]);
     row.decode = [schema](Value& document) { return decode_custom(document, *schema); };
