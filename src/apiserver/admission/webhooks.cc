@@ -9,6 +9,7 @@
 #include "apiserver/kinds/strategy.h"
 #include "json/patch.h"
 #include "json/writer.h"
+#include "kube/uid.h"
 
 namespace berth::apiserver {
 
@@ -240,12 +241,6 @@ void ClusterWebhooks::validate(AdmissionCall& call, Done<Ok> done) {
   std::make_shared<Validation>(*this, call, std::move(done))->start();
 }
 
-std::string ClusterWebhooks::new_uid() {
-  const std::uint64_t a = random_.next(), b = random_.next();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, a >> 16 & 0xffff, a & 0xfff,
-                     (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
-}
-
 void ClusterWebhooks::ask(const WebhookInvocation& invocation, AdmissionCall& call, bool mutating,
                           Done<std::optional<WebhookVerdict>> done) {
   const Webhook& hook = *invocation.hook;
@@ -260,7 +255,7 @@ void ClusterWebhooks::ask(const WebhookInvocation& invocation, AdmissionCall& ca
         Reason::kBadRequest,
         fmt::format("admission webhook {} does not support dry run", json::quoted(hook.name))));
   if (!hook.problem.empty()) return done(failed(hook, hook.problem));
-  const std::string uid = new_uid();
+  const std::string uid = kube::random_uid(random_);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(hook.timeout).count();
   // `hook` lives as long as those who ask hold their list of hooks.
   caller_.call(hook.target, review_of(invocation, call, uid), hook.timeout,

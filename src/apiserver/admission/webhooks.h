@@ -38,7 +38,6 @@ class ClusterWebhooks final : public Webhooks, private WatchSink {
   // ignored.
   void ask(const WebhookInvocation&, AdmissionCall&, bool mutating,
            Done<std::optional<WebhookVerdict>>);
-  std::string new_uid();
 
   Scope& scope_;
   Store& store_;

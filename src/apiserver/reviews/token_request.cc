@@ -5,6 +5,7 @@
 #include "apiserver/kinds/findings.h"
 #include "apiserver/reviews/parts.h"
 #include "kube/time.h"
+#include "kube/uid.h"
 
 namespace berth::apiserver {
 
@@ -68,12 +69,6 @@ Result<Ok> bind(Peek ref, const kube::Object& account, const Store& store, Token
   return Ok{};
 }
 
-std::string new_uid(Random& random) {
-  const std::uint64_t a = random.next(), b = random.next();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, a >> 16 & 0xffff, a & 0xfff,
-                     (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
-}
-
 Result<Ok> check(Peek posted, const kube::Object& account, std::int64_t seconds) {
   const kube::Kind kind{
       .group = "authentication.k8s.io", .version = "v1", .kind = "TokenRequest", .plural = ""};
@@ -131,7 +126,7 @@ Reply answer_token_request(const ReviewParts& parts, Store& store, Random& rando
                      .issued = at,
                      .not_before = at,
                      .expires = at + seconds,
-                     .id = new_uid(random)};
+                     .id = kube::random_uid(random)};
   for (const json::Value& each : spec["audiences"].elements())
     claims.audiences.emplace_back(Peek(each).text());
   if (claims.audiences.empty()) claims.audiences = parts.authenticator.audiences();

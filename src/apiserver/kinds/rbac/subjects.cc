@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/kinds/rbac/subjects.h"
 
+#include <fmt/format.h>
+
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/object_meta.h"
@@ -77,7 +79,13 @@ void check_binding(Edit& edit, bool namespaced, Findings& findings) {
 void check_same_role(Edit& edit, Findings& findings) {
   const Peek now = Peek(edit.body())["roleRef"];
   if (!same(now, edit.was_body()["roleRef"]))
-    findings.invalid(Path("roleRef"), as_shown(now), "cannot change roleRef");
+    // k8s 1.36: shown by the names that its own types have.
+    findings.invalid(
+        Path("roleRef"),
+        Shown::raw(fmt::format(R"({{"APIGroup":{},"Kind":{},"Name":{}}})",
+                               Shown(now["apiGroup"].text()).text(),
+                               Shown(now["kind"].text()).text(), Shown(now["name"].text()).text())),
+        "cannot change roleRef");
 }
 
 }  // namespace
