@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "runtime/controller.h"
 
 namespace berth::controllers {
@@ -19,6 +20,7 @@ class Heartbeats;
 struct ControllerOptions {
   std::string root_ca = {};          // PEM, published to every namespace; "": nothing is published
   Heartbeats* heartbeats = nullptr;  // null: Leases and node statuses are read
+  Duration node_grace = 50s;         // of a node that falls silent
   std::size_t terminated_pods_kept = 12'500;  // of pods that have ended; 0: all
 };
 

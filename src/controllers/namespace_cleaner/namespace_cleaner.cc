@@ -125,6 +125,8 @@ class Run {
     content_.write(conditions);
     status.raw("conditions", conditions.json());
     plan_.set_status(ns_, status.json());
+    // k8s 1.36: a namespace that has changed is looked at again after the same grace.
+    if (!plan_.empty() && !content_.clean()) plan_.again_at(now_ + kGrace);
     if (content_.clean()) {
       // What is there to be let go is read again, for the revision that this status gave it.
       kube::ApiRequest get;

@@ -24,7 +24,7 @@ using kube::kLease;
 using kube::kNode;
 using kube::kPod;
 
-constexpr Duration kGrace = 50s, kStartupGrace = 60s;  // k8s 1.36
+constexpr Duration kStartupGrace = 60s;  // k8s 1.36
 constexpr const char* kLeaseNamespace = "kube-node-lease";
 const Key kZones{"zones", "all"};
 
@@ -48,9 +48,10 @@ constexpr const char* kLabels[][2] = {{"kubernetes.io/os", "beta.kubernetes.io/o
 // One run for one node.
 class Run {
  public:
-  Run(const View& view, const Heartbeats* heartbeats, const Object& node, WallTime now)
+  Run(const View& view, const ControllerOptions& options, const Object& node, WallTime now)
       : view_(view),
-        heartbeats_(heartbeats),
+        heartbeats_(options.heartbeats),
+        grace_(options.node_grace),
         node_(node),
         now_(now),
         ready_(readiness(node)),
@@ -135,7 +136,7 @@ class Run {
   void health() {
     const auto heard = last_heard();
     if (!heard) return;
-    const WallTime due = *heard + (ready_ == Readiness::kAbsent ? kStartupGrace : kGrace);
+    const WallTime due = *heard + (ready_ == Readiness::kAbsent ? kStartupGrace : grace_);
     if (now_ < due) {
       plan_.again_at(due);
       return;
@@ -188,6 +189,7 @@ class Run {
 
   const View& view_;
   const Heartbeats* heartbeats_;
+  Duration grace_;
   const Object& node_;
   WallTime now_;
   Readiness ready_;
@@ -245,22 +247,22 @@ void wake_unheard(const View& view, const Change& change, std::vector<Key>& wake
 
 class NodeLifecycle final : public Controller {
  public:
-  explicit NodeLifecycle(Heartbeats* heartbeats) : heartbeats_(heartbeats) {}
+  explicit NodeLifecycle(ControllerOptions options) : options_(std::move(options)) {}
 
   Spec spec() const override {
     Spec spec("node-lifecycle-controller");
     spec.reconciles(kNode, &wake_node).watches(kPod, &wake_unheard);
     spec.index(kPod, kByNode, &node_of_pod);
     spec.patches(kNode).patches_status(kNode).patches_status(kPod).tells();
-    if (heartbeats_ == nullptr) return spec.watches(kLease, &wake_by_lease);
-    return spec.woken_from_outside([from = heartbeats_](Wake wake) {
+    if (options_.heartbeats == nullptr) return spec.watches(kLease, &wake_by_lease);
+    return spec.woken_from_outside([from = options_.heartbeats](Wake wake) {
       from->subscribe([wake](const std::string& node) { wake({"", node}); });
     });
   }
 
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
     if (key == kZones) return zones(view, now);
-    if (const Object* node = view.get(kNode, key)) return Run(view, heartbeats_, *node, now).plan();
+    if (const Object* node = view.get(kNode, key)) return Run(view, options_, *node, now).plan();
     const std::string uid = Pulse::parse(view.remembered()).uid;
     Plan plan;
     if (uid.empty()) return plan;
@@ -278,13 +280,13 @@ class NodeLifecycle final : public Controller {
   }
 
  private:
-  Heartbeats* heartbeats_;
+  ControllerOptions options_;
 };
 
 }  // namespace
 
 std::unique_ptr<Controller> make_node_lifecycle(const ControllerOptions& options) {
-  return std::make_unique<NodeLifecycle>(options.heartbeats);
+  return std::make_unique<NodeLifecycle>(options);
 }
 
 }  // namespace berth::controllers
