@@ -2,6 +2,7 @@
 #include "conversation.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -15,9 +16,13 @@
 
 namespace berth::conformance {
 namespace {
-constexpr std::chrono::seconds kPatience{30};
 const std::string kNothing;
 }  // namespace
+
+std::chrono::seconds patience() {
+  const char* given = std::getenv("BERTH_CONFORMANCE_PATIENCE");
+  return std::chrono::seconds(given != nullptr ? std::atoi(given) : 30);
+}
 
 const std::string& Reply::body() const { return response_ ? response_->body : kNothing; }
 
@@ -51,8 +56,8 @@ const Reply& Reply::header(std::string_view name, std::string_view value) const 
   if (value == "<absent>")
     EXPECT_EQ(actual, "") << name << "\n" << told();
   else
-    EXPECT_EQ(text_mismatch(filled(value, *variables_), actual, *variables_), "")
-        << name << "\n" << told();
+    EXPECT_EQ(text_mismatch(filled(value, *variables_), actual, *variables_), "") << name << "\n"
+                                                                                  << told();
   return *this;
 }
 
@@ -92,8 +97,8 @@ std::string patch_type(std::string_view name) {
 }
 
 Reply Conversation::send(net::HttpRequest request, As as) {
-  std::string told = fmt::format("{} {} {}", request.method, request.target,
-                                 request.body.substr(0, 1000));
+  std::string told =
+      fmt::format("{} {} {}", request.method, request.target, request.body.substr(0, 1000));
   return Reply(std::move(told), wire_.call(std::move(request), as), variables_);
 }
 
@@ -118,7 +123,7 @@ void Conversation::until(std::string_view path, std::string_view yaml) {
   const auto expected = json::yaml_document_to_json(fill(yaml));
   ASSERT_TRUE(expected) << expected.error().message << " in " << yaml;
   std::string why, told;
-  const bool came = e2e::eventually(kPatience, [&] {
+  const bool came = e2e::eventually(patience(), [&] {
     const Reply reply = get(path);
     told = reply.told();
     why = reply.body().empty()

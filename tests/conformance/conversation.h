@@ -5,6 +5,7 @@
 //   post("pods", "@pod p").expect(201).has("{spec: {nodeName: <absent>}}");
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -59,7 +60,7 @@ class Conversation {
   Reply erase(std::string_view path, std::string_view body = "") {
     return call("DELETE", path, body);
   }
-  // GETs until the answer has this, at most half a minute.
+  // GETs until the answer has this, as long as patience() lasts.
   void until(std::string_view path, std::string_view yaml);
   Result<std::unique_ptr<Stream>> watch(std::string_view path);
 
@@ -75,6 +76,9 @@ class Conversation {
 };
 
 const Templates& templates();
+// How long to wait for what others have to do first: half a minute, or BERTH_CONFORMANCE_PATIENCE
+// seconds.
+std::chrono::seconds patience();
 std::string patch_type(std::string_view name);  // "merge" -> "application/merge-patch+json"
 
 // The fixture: a namespace of its own, with its service account. Skips where there is no server.

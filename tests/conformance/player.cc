@@ -22,7 +22,6 @@ namespace berth::conformance {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kPatience{30};
 constexpr Duration kNextEvent = std::chrono::seconds(20);
 
 // path -> line -> what it becomes
@@ -56,14 +55,18 @@ class Played final : public Conformance {
  private:
   void play(const Step& step) {
     switch (step.does) {
-      case Step::Does::kWatch: return watch(step);
-      case Step::Does::kEvent: return event(step);
-      case Step::Does::kEnd: return end(step);
-      case Step::Does::kRequest: break;
+      case Step::Does::kWatch:
+        return watch(step);
+      case Step::Does::kEvent:
+        return event(step);
+      case Step::Does::kEnd:
+        return end(step);
+      case Step::Does::kRequest:
+        break;
     }
     if (!step.until) return told(step, attempt(step));
     std::string why;
-    e2e::eventually(kPatience, [&] { return (why = attempt(step)).empty(); });
+    e2e::eventually(patience(), [&] { return (why = attempt(step)).empty(); });
     told(step, why);
   }
 
@@ -75,8 +78,7 @@ class Played final : public Conformance {
     net::HttpRequest request{.method = step.method, .target = talk().target(step.path)};
     for (const auto& [name, value] : step.headers) {
       if (name == "Authorization") as = As::kItself;
-      if (name != "Authorization" || value != "none")
-        request.headers.add(name, talk().fill(value));
+      if (name != "Authorization" || value != "none") request.headers.add(name, talk().fill(value));
     }
     if (!request.headers.has("Accept")) request.headers.add("Accept", "application/json");
     if (step.body.empty()) return request;
@@ -208,7 +210,7 @@ class Played final : public Conformance {
   void end(const Step& step) {
     const auto stream = streams_.find(step.stream);
     if (stream == streams_.end()) return told(step, "no stream " + step.stream);
-    const auto line = stream->second->line(kPatience);
+    const auto line = stream->second->line(patience());
     if (line) return told(step, "the stream goes on: " + *line);
     if (line.error().reason != Reason::kNotFound) told(step, line.error().message);
   }
@@ -240,8 +242,7 @@ std::string content_of(const fs::path& path) {
 
 bool register_cases() {
   std::vector<fs::path> files;
-  for (const auto& entry :
-       fs::directory_iterator(BERTH_SOURCE_DIR "/tests/conformance/cases"))
+  for (const auto& entry : fs::directory_iterator(BERTH_SOURCE_DIR "/tests/conformance/cases"))
     if (entry.path().extension() == ".check") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   static std::vector<std::unique_ptr<std::vector<Check>>> all;
@@ -253,11 +254,10 @@ bool register_cases() {
     }
     all.push_back(std::make_unique<std::vector<Check>>(std::move(*checks)));
     for (const Check& check : *all.back())
-      ::testing::RegisterTest(path.stem().c_str(), test_name(check.title).c_str(), nullptr, nullptr,
-                              path.c_str(), static_cast<int>(check.line),
-                              [file = path.string(), &check]() -> Conformance* {
-                                return new Played(file, check);
-                              });
+      ::testing::RegisterTest(
+          path.stem().c_str(), test_name(check.title).c_str(), nullptr, nullptr, path.c_str(),
+          static_cast<int>(check.line),
+          [file = path.string(), &check]() -> Conformance* { return new Played(file, check); });
   }
   return true;
 }

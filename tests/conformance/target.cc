@@ -27,9 +27,8 @@ constexpr const char* kControllers =
 class RealTarget final : public Target {
  public:
   Result<Ok> start() {
-    auto plane = e2e::ControlPlane::start({.etcd_flags = {},
-                                           .api_server_flags = {},
-                                           .service_accounts = true});
+    auto plane = e2e::ControlPlane::start(
+        {.etcd_flags = {}, .api_server_flags = {}, .service_accounts = true});
     if (!plane) return tl::unexpected(plane.error());
     plane_ = std::move(*plane);
     const auto file = [&](const char* name) { return (plane_->folder().path() / name).string(); };
@@ -46,7 +45,7 @@ class RealTarget final : public Target {
           "--kube-api-burst=5000"}},
         {"kwok",
          {kubeconfig, "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-          "--node-ip=10.255.0.1", "--cidr=10.128.0.0/9",
+          "--node-lease-duration-seconds=40", "--node-ip=10.255.0.1", "--cidr=10.128.0.0/9",
           "--config=" BERTH_SOURCE_DIR "/tests/e2e/scheduler/kwok.yaml", "-v", "WARN"}},
     };
     for (const auto& [name, args] : programs) {

@@ -90,7 +90,7 @@ class S05_webhooks : public Conformance {
   void install(const std::string& kind, Webhook& hook, const std::string& more = "") {
     install_at(kind, hook.client(), more);
     // Whoever asks first learns of it late: the API server has to see its configuration.
-    EXPECT_TRUE(e2e::eventually(std::chrono::seconds(30), [&] {
+    EXPECT_TRUE(e2e::eventually(patience(), [&] {
       post("configmaps?dryRun=All", "@configmap probe");
       return !hook.asked().empty();
     }));
@@ -211,9 +211,8 @@ TEST_F(S05_webhooks, AWebhookThatIsAwayFailsOrIsIgnored) {
         "[{op: add, path: /webhooks/0/failurePolicy, value: Ignore}]")
       .expect(200)
       .has("{webhooks: [{failurePolicy: Ignore}]}");
-  EXPECT_TRUE(e2e::eventually(std::chrono::seconds(30), [&] {
-    return post("configmaps?dryRun=All", "@configmap m").code() == 201;
-  }));
+  EXPECT_TRUE(e2e::eventually(
+      patience(), [&] { return post("configmaps?dryRun=All", "@configmap m").code() == 201; }));
 }
 
 TEST_F(S05_webhooks, AnotherUidIsNoAnswer) {
@@ -241,7 +240,7 @@ TEST_F(S05_webhooks, APatchThatDoesNotApplyIsAnError) {
 TEST_F(S05_webhooks, TheObjectSelectorAndTheRulesDecideWhoIsAsked) {
   Webhook hook([](json::Slice) { return R"("allowed":true)"; });
   install_at("validating", hook.client(), "  objectSelector: {matchLabels: {ask: please}}\n");
-  EXPECT_TRUE(e2e::eventually(std::chrono::seconds(30), [&] {
+  EXPECT_TRUE(e2e::eventually(patience(), [&] {
     post("configmaps?dryRun=All", "@configmap probe\nmetadata: {labels: {ask: please}}");
     return !hook.asked().empty();
   }));
