@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/openapi/openapi.h"
 
-#include <set>
-
 #include <fmt/format.h>
 
 #include "apiserver/openapi/definitions.h"
@@ -28,19 +26,12 @@ void mix(std::uint64_t& hash, std::string_view text) {
   hash = (hash ^ 0xff) * 1'099'511'628'211u;
 }
 
-// Of all rows, or of those of one part.
-std::uint64_t fingerprint(const Kinds& kinds, std::string_view part = "") {
-  std::uint64_t hash = 14'695'981'039'346'656'037u;
-  for (const KindRow* row : kinds.rows()) {
-    if (!part.empty() && part_of(row->kind) != part) continue;
-    mix(hash, part_of(row->kind));
-    mix(hash, row->kind.kind);
-    mix(hash, row->kind.plural);
-    mix(hash, row->kind.namespaced ? "namespaced" : "");
-    for (const Subresource& sub : row->subresources) mix(hash, sub.name);
-    mix(hash, row->open_api);
-  }
-  return hash;
+void mix(std::uint64_t& hash, const KindRow& row) {
+  mix(hash, row.kind.kind);
+  mix(hash, row.kind.plural);
+  mix(hash, row.kind.namespaced ? "namespaced" : "");
+  for (const Subresource& sub : row.subresources) mix(hash, sub.name);
+  mix(hash, row.open_api);
 }
 
 void write_map(json::Writer& w, const std::map<std::string, std::string, std::less<>>& members) {
@@ -94,39 +85,44 @@ kube::ApiReply reply_with(std::string text, std::string_view type) {
 
 }  // namespace
 
-std::string OpenApi::v3_index(const Kinds& kinds) const {
-  std::set<std::string> parts;
-  for (const KindRow* row : kinds.rows()) parts.insert(part_of(row->kind));
+void OpenApi::look_again() {
+  const auto now = registry_.now();
+  if (kinds_ && kinds_->edition() == now->edition()) return;
+  kinds_ = now;
+  v2_json_.clear();
+  v2_protobuf_.clear();
+  for (auto& [name, part] : parts_) part.fingerprint = 0;
+  for (const KindRow* row : kinds_->rows()) {
+    std::uint64_t& hash = parts_[part_of(row->kind)].fingerprint;
+    if (hash == 0) hash = 14'695'981'039'346'656'037u;
+    mix(hash, *row);
+  }
+  std::erase_if(parts_, [](const auto& each) { return each.second.fingerprint == 0; });
+}
+
+std::string OpenApi::v3_index() const {
   json::Writer w;
   w.object().member("paths").object();
-  for (const std::string& part : parts)
-    w.member(part)
+  for (const auto& [name, part] : parts_)
+    w.member(name)
         .object()
         .member("serverRelativeURL")
-        .string(fmt::format("/openapi/v3/{}?hash={:016X}", part, fingerprint(kinds, part)))
+        .string(fmt::format("/openapi/v3/{}?hash={:016X}", name, part.fingerprint))
         .end();
   w.end().end();
   return w.take();
 }
 
-const std::string& OpenApi::v3_part(const Kinds& kinds, const std::string& path) {
-  const std::uint64_t now = fingerprint(kinds, path);
-  Part& part = parts_[path];
-  if (part.text.empty() || part.fingerprint != now) {
-    part.fingerprint = now;
-    part.text = v3_document(kinds, path);
+const std::string& OpenApi::v3_part(const std::string& path, Part& part) {
+  if (part.made_of != part.fingerprint) {
+    part.made_of = part.fingerprint;
+    part.text = v3_document(*kinds_, path);
   }
   return part.text;
 }
 
 Result<kube::ApiReply> OpenApi::v2(std::string_view accept) {
-  const auto kinds = registry_.now();
-  const std::uint64_t now = fingerprint(*kinds);
-  if (v2_json_.empty() || v2_fingerprint_ != now) {
-    v2_fingerprint_ = now;
-    v2_json_ = v2_document(*kinds);
-    v2_protobuf_.clear();
-  }
+  if (v2_json_.empty()) v2_json_ = v2_document(*kinds_);
   const bool protobuf = accept.find("proto-openapi.spec.v2") != std::string_view::npos;
   const bool json = accept.empty() || accept.find(kJson) != std::string_view::npos ||
                     accept.find("*/*") != std::string_view::npos ||
@@ -142,18 +138,16 @@ Result<kube::ApiReply> OpenApi::v2(std::string_view accept) {
 }
 
 Result<kube::ApiReply> OpenApi::answer(const kube::ApiRequest& request) {
+  look_again();
   std::string_view path = request.raw_path;
   path = path.substr(0, path.find('?'));
   while (path.ends_with('/')) path.remove_suffix(1);
   if (path == "/openapi/v2") return v2(request.accept);
-  const auto kinds = registry_.now();
-  if (path == "/openapi/v3") return reply_with(v3_index(*kinds), kJson);
+  if (path == "/openapi/v3") return reply_with(v3_index(), kJson);
   constexpr std::string_view kV3 = "/openapi/v3/";
-  if (path.starts_with(kV3)) {
-    const std::string part(path.substr(kV3.size()));
-    for (const KindRow* row : kinds->rows())
-      if (part_of(row->kind) == part) return reply_with(v3_part(*kinds, part), kJson);
-  }
+  if (path.starts_with(kV3))
+    if (const auto part = parts_.find(path.substr(kV3.size())); part != parts_.end())
+      return reply_with(v3_part(part->first, part->second), kJson);
   return fail(Reason::kNotFound, "the server could not find the requested resource");
 }
 

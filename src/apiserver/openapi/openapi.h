@@ -24,17 +24,19 @@ class OpenApi {
 
  private:
   struct Part {                     // one version of a group
-    std::uint64_t fingerprint = 0;  // of its rows
+    std::uint64_t fingerprint = 0;  // of its rows now
+    std::uint64_t made_of = 0;      // and when the text was made
     std::string text = {};
   };
+  void look_again();  // where the kinds have changed
   Result<kube::ApiReply> v2(std::string_view accept);
-  std::string v3_index(const Kinds&) const;
-  const std::string& v3_part(const Kinds&, const std::string& path);
+  std::string v3_index() const;
+  const std::string& v3_part(const std::string& path, Part&);
 
   const KindRegistry& registry_;
-  std::uint64_t v2_fingerprint_ = 0;
-  std::string v2_json_, v2_protobuf_;
+  std::shared_ptr<const Kinds> kinds_;              // that the rest is about
   std::map<std::string, Part, std::less<>> parts_;  // "apis/apps/v1"
+  std::string v2_json_, v2_protobuf_;
 };
 
 }  // namespace berth::apiserver
