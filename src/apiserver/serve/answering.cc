@@ -47,9 +47,12 @@ void serve_answer(CallPtr call, const Server::Answer& answer) {
       const kube::Kind& of = call->kind();
       const std::string group = call->sub->group.empty() ? of.group : call->sub->group,
                         version = call->sub->version.empty() ? of.version : call->sub->version;
-      read = read_body(*call,
-                       Form::of(group.empty() ? version : group + "/" + version, call->sub->kind),
-                       *arena);
+      const Form form = Form::of(group.empty() ? version : group + "/" + version, call->sub->kind);
+      // What has no form is between the client and whoever answers.
+      if (form.schema == nullptr)
+        read = json::Value(nullptr, (*arena).storage());
+      else
+        read = read_body(*call, form, *arena);
     }
     if (!read) return call->answer(std::move(read.error()));
     posted = std::move(*read);

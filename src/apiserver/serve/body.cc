@@ -81,9 +81,7 @@ Named named_in(const json::Value& document, const Form& form) {
 
 Form Form::of(std::string_view api_version, std::string_view kind) {
   const kube::KindId id = kube::guess_kind(api_version, kind);
-  Form form{.kind = kube::kind_of(id), .schema = kube::schema_of(id)};
-  BERTH_CHECK(form.schema != nullptr, kind);
-  return form;
+  return {.kind = kube::kind_of(id), .schema = kube::schema_of(id)};
 }
 
 Strictness strictness_of(const kube::Options& options) {
@@ -145,7 +143,7 @@ Result<json::Value> read_body(Call& call, const Form& form, json::Arena& arena) 
 
 Result<json::Value> read_patched(Call& call, const Form& form, json::Value document,
                                  std::string_view text, std::vector<std::string> complaints,
-                                 bool from_strategic, const std::string& shown, json::Arena&) {
+                                 bool from_strategic, const std::string& shown) {
   const auto refuse = [&](std::string_view why) {
     return tl::unexpected(
         invalid_about("", "", "",

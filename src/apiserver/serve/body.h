@@ -19,7 +19,7 @@ struct Form {
   std::string also_version = "";  // of the same group, taken for the same: "v1beta1"
 
   static Form of(const KindRow& row) { return {.row = &row, .kind = row.kind}; }
-  // Of a built-in message: ("policy/v1", "Eviction").
+  // Of a built-in message: ("policy/v1", "Eviction"). Without a schema for others.
   static Form of(std::string_view api_version, std::string_view kind);
 };
 
@@ -31,7 +31,7 @@ Result<json::Value> read_body(Call&, const Form&, json::Arena&);
 // `complaints` what was found in the patch itself.
 Result<json::Value> read_patched(Call&, const Form&, json::Value document, std::string_view text,
                                  std::vector<std::string> complaints, bool from_strategic,
-                                 const std::string& shown, json::Arena&);
+                                 const std::string& shown);
 
 // Whether complaints are errors or warnings, or of no interest.
 enum class Strictness : std::uint8_t { kIgnore, kWarn, kStrict };

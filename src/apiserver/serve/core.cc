@@ -23,6 +23,7 @@ Core::Core(Scope& parent, ServerParts parts, ServerOptions limits)
       log(std::move(parts.log)),
       options(limits),
       traffic(parts.metrics, scope.executor().clock(), limits.limits),
+      events(scope, store, options.events_last),
       random(parts.random) {}
 
 const Server::Answer* Core::answer_of(kube::KindId kind, const std::string& subresource) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "apiserver/serve/event_expiry.h"
 #include "apiserver/serve/server.h"
 #include "apiserver/serve/traffic.h"
 #include "base/scope.h"
@@ -42,6 +43,7 @@ class Core {
   std::map<std::pair<kube::KindId, std::string>, Server::Answer> answers = {};
   std::set<Watching*> watches = {};
   DiscoveryCache discovery = {};
+  EventExpiry events;
 
   bool over = false;  // the server has gone; calls may still hold this
 

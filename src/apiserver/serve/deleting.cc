@@ -7,6 +7,7 @@
 #include "apiserver/serve/convert.h"
 #include "apiserver/serve/deletion.h"
 #include "apiserver/serve/selecting.h"
+#include "apiserver/store/list_run.h"
 
 namespace berth::apiserver {
 namespace {
@@ -104,12 +105,25 @@ void warn_of_orphans(Call& call, const DeleteWish& wish) {
         "this warning");
 }
 
-// All that were there when it began, a few at a time.
+// All that are there when it begins: found in steps, deleted a few at a time.
 class Sweeping final : public std::enable_shared_from_this<Sweeping> {
  public:
-  Sweeping(CallPtr call, kube::ObjectList found, DeleteWish wish)
-      : call_(std::move(call)), found_(std::move(found)), wish_(std::move(wish)) {}
+  Sweeping(CallPtr call, ListRun run, DeleteWish wish)
+      : call_(std::move(call)), run_(std::move(run)), wish_(std::move(wish)) {}
 
+  void find() {
+    const auto complete = run_.step(Store::kStep);
+    if (!complete) return call_->answer(complete.error().error);
+    if (!*complete) return call_->core.scope.post([self = shared_from_this()] { self->find(); });
+    Page page = run_.take();
+    found_ = {.revision = page.revision,
+              .continue_token = std::move(page.continue_token),
+              .remaining = page.remaining,
+              .items = std::move(page.items)};
+    go_on();
+  }
+
+ private:
   void go_on() {
     while (next_ < found_.items.size() && running_ < kAtOnce && !error_) {
       ++running_;
@@ -121,7 +135,6 @@ class Sweeping final : public std::enable_shared_from_this<Sweeping> {
     if (running_ == 0) finish();
   }
 
- private:
   static constexpr std::size_t kAtOnce = 64;
 
   void on_deleted(Result<Erased> done) {
@@ -151,6 +164,7 @@ class Sweeping final : public std::enable_shared_from_this<Sweeping> {
   }
 
   CallPtr call_;
+  ListRun run_;
   kube::ObjectList found_;
   DeleteWish wish_;
   std::size_t next_ = 0, running_ = 0;
@@ -177,18 +191,12 @@ void serve_delete_collection(CallPtr call) {
   Result<Selector> selector = selector_of(*call->row, call->request.options);
   if (!selector) return call->answer(std::move(selector.error()));
   warn_of_orphans(*call, *wish);
-  auto page = call->core.store.list({.kind = call->table(),
-                                     .range = {.ns = call->request.ns},
-                                     .selector = std::move(*selector),
-                                     .plan = std::move(*plan)});
-  if (!page) return call->answer(std::move(page.error().error));
-  std::make_shared<Sweeping>(std::move(call),
-                             kube::ObjectList{.revision = page->revision,
-                                              .continue_token = std::move(page->continue_token),
-                                              .remaining = page->remaining,
-                                              .items = std::move(page->items)},
-                             std::move(*wish))
-      ->go_on();
+  auto run = call->core.store.begin_list({.kind = call->table(),
+                                          .range = {.ns = call->request.ns},
+                                          .selector = std::move(*selector),
+                                          .plan = std::move(*plan)});
+  if (!run) return call->answer(std::move(run.error().error));
+  std::make_shared<Sweeping>(std::move(call), std::move(*run), std::move(*wish))->find();
 }
 
 }  // namespace berth::apiserver

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/discovery/discovery.h"
 #include "json/writer.h"
 
 namespace berth::apiserver {

@@ -161,7 +161,7 @@ Result<json::Value> read_patch(Call& call, const Form& form, std::string_view do
   const bool strategic = type == PatchType::kStrategic;
   const std::string shown = strategic ? go_plus_v(patch->value) : *made;
   return read_patched(call, form, std::move(value), *made, std::move(patch->complaints), strategic,
-                      shown, arena);
+                      shown);
 }
 
 }  // namespace berth::apiserver

@@ -8,7 +8,6 @@
 #include "apiserver/serve/call.h"
 #include "apiserver/serve/pages.h"
 #include "apiserver/serve/watching.h"
-#include "base/check.h"
 
 namespace berth::apiserver {
 namespace {
@@ -97,6 +96,7 @@ Server::Server(Scope& parent, ServerParts parts, ServerOptions options)
         watching->end();
   });
   add_pages(*core_);
+  core_->events.note_all();
 }
 
 Server::~Server() {

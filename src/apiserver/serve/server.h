@@ -37,6 +37,7 @@ struct ServerOptions {
   Duration request_limit = std::chrono::seconds(60);        // of all but watches
   Duration watch_from = std::chrono::minutes(30);    // without timeoutSeconds: this to twice this
   Duration revision_wait = std::chrono::seconds(3);  // for a revision that is still to come
+  Duration events_last = std::chrono::hours(1);      // after their last change
   TrafficLimits limits = {};
   std::string address = "";  // where clients reach it, for /api: "10.0.0.1:6443"
 };

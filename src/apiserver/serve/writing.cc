@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/serve/writing.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "apiserver/kinds/strategy.h"
-#include "apiserver/serve/authorizing.h"
 #include "apiserver/serve/convert.h"
-#include "apiserver/serve/patching.h"
 #include "apiserver/serve/pod_parts.h"
 #include "apiserver/serve/scaling.h"
-#include "base/check.h"
 #include "json/writer.h"
 
 namespace berth::apiserver {
@@ -81,6 +76,10 @@ void Writing::on_mutated(Result<Ok> done) {
     return refuse(modified(row_.kind, key_.name));
   }
   if (Result<Ok> settled = settle(); !settled) return refuse(std::move(settled.error()));
+  // Before a quota is charged for a name that is taken.
+  if (creating_ && generated_ && attempts_ < kMostNames &&
+      core_.store.get(call_->table(), KeyRef(key_), View::kTip) != nullptr)
+    return again();
   chain_->validate(
       [self = shared_from_this()](Result<Ok> valid) { self->on_validated(std::move(valid)); });
 }
@@ -272,6 +271,7 @@ void Writing::commit_update() {
 
 void Writing::on_committed(Result<Committed> done) {
   if (!done) return refuse(std::move(done.error()));
+  if (call_->table() == kube::kCoreEvent) core_.events.note(done->object);
   const Result<kube::Object> own = as_asked(row_, done->object);
   if (!own) return refuse(own.error());
   reply(*own);
