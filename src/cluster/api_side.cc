@@ -64,6 +64,8 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
     if (!lost) return ready(tl::unexpected(lost.error()));
     for (const apiserver::Damage& damage : *lost) log_.error("lost", {{"what", damage.text()}});
   }
+  // So that a second start draws no uid that an object has already.
+  random_ = random_.fork(std::to_string(store_->tip()));
   const Executor& loop = scope_.executor();
   Random uids = random_.fork("first objects");
   apiserver::write_bootstrap(*store_, first_objects(options_), loop.clock().wall(),

@@ -63,9 +63,11 @@ struct Cluster::Parts {
   Placed<scheduler::App> scheduler;
 };
 
+// Past the door that keeps leases up for whoever looks: the garbage collector looks at every kind,
+// and cares for nobody's heartbeat.
 client::Transport& Cluster::Parts::transport_of(const kube::User& user) {
   transports.push_back(
-      std::make_unique<client::LocalTransport>(api.loop(), api.get()->front(), user));
+      std::make_unique<client::LocalTransport>(api.loop(), api.get()->server(), user));
   return *transports.back();
 }
 
