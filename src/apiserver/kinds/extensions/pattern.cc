@@ -69,5 +69,6 @@ bool Pattern::found_in(std::string_view text) const {
 }
 
 const std::string& Pattern::text() const { return re_->pattern(); }
+std::size_t Pattern::size() const { return static_cast<std::size_t>(re_->ProgramSize()); }
 
 }  // namespace berth::apiserver

@@ -22,6 +22,7 @@ class Pattern {
   static Result<Pattern> compile(std::string_view);
   bool found_in(std::string_view text) const;
   const std::string& text() const;
+  std::size_t size() const;  // of its program, in instructions
 
  private:
   explicit Pattern(std::shared_ptr<const re2::RE2> re) : re_(std::move(re)) {}

@@ -70,7 +70,7 @@ bool says_int_or_string(Peek any_of) {
 
 class Structure {
  public:
-  explicit Structure(Findings& findings) : findings_(findings) {}
+  Structure(Findings& findings, const std::string& root) : findings_(findings), root_(root) {}
 
   void invariants(Peek s, Level level, const std::string& at) {
     if (!s) return;
@@ -177,11 +177,21 @@ class Structure {
     each("allOf", skip_first);
     each("oneOf", false);
     if (const Peek negated = v["not"]) nested(negated, false, in(at, "not"));
-    if (const std::string_view pattern = v["pattern"].text(); !pattern.empty())
-      if (const Result<Pattern> compiled = Pattern::compile(pattern); !compiled)
-        findings_.invalid(Path(in(at, "pattern")), pattern,
-                          fmt::format("must be a valid regular expression, but isn't: {}",
-                                      compiled.error().message));
+    if (const std::string_view text = v["pattern"].text(); !text.empty()) pattern(text, at);
+  }
+
+  // Compiling takes time and memory, so there is an end to it.
+  void pattern(std::string_view text, const std::string& at) {
+    constexpr std::size_t kMostInstructions = 1'000'000;  // some 16 MB
+    if (instructions_ > kMostInstructions) return;
+    const Result<Pattern> compiled = Pattern::compile(text);
+    if (!compiled)
+      return findings_.invalid(Path(in(at, "pattern")), text,
+                               fmt::format("must be a valid regular expression, but isn't: {}",
+                                           compiled.error().message));
+    instructions_ += compiled->size();
+    if (instructions_ > kMostInstructions)
+      findings_.forbidden(Path(root_), "its patterns are too large together");
   }
 
   void nested(Peek v, bool skip_any_of, const std::string& at) {
@@ -230,13 +240,15 @@ class Structure {
   }
 
   Findings& findings_;
+  const std::string& root_;
+  std::size_t instructions_ = 0;  // of all patterns so far
 };
 
 }  // namespace
 
 void check_structure(Peek schema, const std::string& at, Findings& findings) {
   Findings own;
-  Structure structure(own);
+  Structure structure(own, at);
   structure.invariants(schema, Level::kRoot, at);
   structure.completeness(schema, schema, at, at);
   findings.add(own.sorted());
