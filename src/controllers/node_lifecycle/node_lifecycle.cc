@@ -25,6 +25,8 @@ using kube::kNode;
 using kube::kPod;
 
 constexpr Duration kStartupGrace = 60s;  // k8s 1.36
+// All nodes are looked at together, so not for each that changes.
+constexpr Duration kZonesBatch = 500ms;
 constexpr const char* kLeaseNamespace = "kube-node-lease";
 const Key kZones{"zones", "all"};
 
@@ -220,9 +222,8 @@ Plan zones(const View& view, WallTime now) {
   return plan;
 }
 
-void wake_node(const View&, const Change& change, std::vector<Key>& wake) {
+void wake_zones(const View&, const Change& change, std::vector<Key>& wake) {
   const Object *before = change.before, *after = change.after;
-  wake.push_back((after != nullptr ? after : before)->key());
   if (before == nullptr || after == nullptr || readiness(*before) != readiness(*after) ||
       zone_of(*before) != zone_of(*after) ||
       no_execute_taints(*before) != no_execute_taints(*after) ||
@@ -251,7 +252,7 @@ class NodeLifecycle final : public Controller {
 
   Spec spec() const override {
     Spec spec("node-lifecycle-controller");
-    spec.reconciles(kNode, &wake_node).watches(kPod, &wake_unheard);
+    spec.reconciles(kNode).watches(kNode, &wake_zones, kZonesBatch).watches(kPod, &wake_unheard);
     spec.index(kPod, kByNode, &node_of_pod);
     spec.patches(kNode).patches_status(kNode).patches_status(kPod).tells();
     if (options_.heartbeats == nullptr) return spec.watches(kLease, &wake_by_lease);

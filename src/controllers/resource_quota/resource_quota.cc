@@ -129,6 +129,7 @@ void wake(const View& view, const Change& change, std::vector<Key>& wake) {
   }
   // What is made was counted when it was admitted.
   if (before == nullptr || object.ns().empty()) return;
+  if (view.list(kResourceQuota, object.ns()).empty()) return;
   // The time decides only about pods that are past their grace, which a count looks after itself.
   if (after == nullptr || kube::quota_replenished(*before, *after, WallTime{}))
     wake_quotas(view, object, wake);
