@@ -79,7 +79,7 @@ Result<UsageModel> UsageModel::parse(std::string_view text) {
     if (key == "noise") {
       const auto [end, error] =
           std::from_chars(value.data(), value.data() + value.size(), made.noise_);
-      if (error != std::errc() || std::string_view(end, 1) != "%" || made.noise_ < 0)
+      if (error != std::errc() || std::string_view(end, value.end()) != "%" || made.noise_ < 0)
         return invalid(fmt::format("\"{}\" is no noise; write noise=10%", word));
       made.noise_ /= 100;
     } else if (made.type_ == Type::kSeasonal && (key == "base" || key == "amplitude")) {
