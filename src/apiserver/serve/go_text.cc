@@ -57,7 +57,8 @@ class Scanner {
 
   void value() {
     space();
-    if (++depth_ > 10'000) {
+    // Go goes deeper, but nothing that deep is taken here.
+    if (++depth_ > 1'000) {
       why_ = "exceeded max depth";
       return;
     }
