@@ -240,6 +240,7 @@ std::string Stage::end_state() {
   static const std::regex uid(R"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})");
   static const std::regex revision(R"("resourceVersion":"\d+",?)");
   static const std::regex random(R"((sum(-\d+)?|agent)-[a-z0-9]{5,10}\b)");
+  static const std::regex minute(R"(tick-\d{8}(-[a-z0-9]{5}\b)?)");
   // Of a DaemonSet's template it is Go's, and everybody else has his own.
   static const std::regex hash(R"("controller-revision-hash":"[a-z0-9]+")");
   const auto plain = [&](std::string text) {
@@ -247,14 +248,15 @@ std::string Stage::end_state() {
     text = std::regex_replace(text, uid, "<uid>");
     text = std::regex_replace(text, revision, "");
     text = std::regex_replace(text, random, "$1-*");
+    text = std::regex_replace(text, minute, "tick-*");
     text = std::regex_replace(text, hash, R"("controller-revision-hash":"<hash>")");
     replace_all(text, "-" + tag_, "-<tag>");
     return text;
   };
   std::vector<std::string> lines;
   for (const KindId kind :
-       {kube::kJob, kube::kStatefulSet, kube::kDaemonSet, kube::kPod, kube::kControllerRevision,
-        kube::kPersistentVolumeClaim, kube::kPersistentVolume})
+       {kube::kJob, kube::kCronJob, kube::kStatefulSet, kube::kDaemonSet, kube::kPod,
+        kube::kControllerRevision, kube::kPersistentVolumeClaim, kube::kPersistentVolume})
     for (const Object& object : list(kind)) {
       const std::string text = *json::merge_patch(
           object.json(),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "scale.h"
 #include "stage.h"
 
 namespace berth::e2e {
@@ -19,6 +20,7 @@ using kube::Object;
 const std::vector<std::string> kControllers = {"job-controller",
                                                "statefulset-controller",
                                                "daemonset-controller",
+                                               "cronjob-controller",
                                                "persistentvolume-binder-controller",
                                                "persistentvolumeclaim-protection-controller",
                                                "persistentvolume-protection-controller"};
@@ -238,6 +240,24 @@ std::vector<Story> daemon_stories() {
   };
 }
 
+// It takes a minute, which is why it is played at night.
+std::vector<Story> cron_stories() {
+  return {
+      {"ticks",
+       {{[](Stage& stage) {
+           stage.create(
+               R"({"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"tick"},"spec":{"schedule":"* * * * *","jobTemplate":{"metadata":{"labels":{"a":"b"}},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"x"}]}}}}}})");
+         },
+         [](Stage& stage) {
+           const Object tick = stage.get(kube::kCronJob, "tick");
+           return tick.valid() && tick.status()["lastSuccessfulTime"].present() &&
+                  tick.status()["active"].size() == 0;
+         }},
+        {[](Stage& stage) { stage.patch(kube::kCronJob, "tick", R"({"spec":{"suspend":true}})"); },
+         nullptr}},
+       succeed}};
+}
+
 // Without the taint that new nodes have until somebody says that they are ready.
 void create_nodes(Session& session) {
   for (const char* name : {"n1", "n2", "n3"}) {
@@ -346,6 +366,8 @@ TEST(Workloads, EndAsWithKubeControllerManager) {
   std::vector<Story> stories = job_stories();
   for (auto more : {set_stories(), daemon_stories(), volume_stories()})
     stories.insert(stories.end(), more.begin(), more.end());
+  if (nightly())
+    for (const Story& story : cron_stories()) stories.push_back(story);
   create_nodes(**Session::open((*plane)->kubeconfig()));
   std::vector<std::string> stock, ours;
   {
