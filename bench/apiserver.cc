@@ -53,8 +53,8 @@ struct Server {
 
 Result<std::unique_ptr<Server>> start_real() {
   auto server = std::make_unique<Server>();
-  auto plane = ControlPlane::start(
-      {.etcd_flags = {}, .api_server_flags = {"--disable-admission-plugins=ServiceAccount"}});
+  auto plane =
+      ControlPlane::start({.etcd_flags = {}, .api_server_flags = {}, .service_accounts = true});
   if (!plane) return tl::unexpected(plane.error());
   server->plane = *std::move(plane);
   server->kubeconfig = server->plane->kubeconfig();
@@ -192,6 +192,12 @@ Result<Ok> run_once(Results& results, Server& server, std::size_t pods) {
   auto opened = Session::open(server.kubeconfig);
   if (!opened) return tl::unexpected(opened.error());
   Session& session = **opened;
+  // Pods ask for it, and there is no controller that makes it.
+  if (auto account = session.create(
+          kube::kServiceAccount, "default",
+          R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}})");
+      !account && account.error().reason != Reason::kAlreadyExists)
+    return tl::unexpected(account.error());
   const auto step = [&](const std::string& name, std::size_t count, const Pump::Start& start) {
     return measure(results, server, name, count, [&] { return Pump::run(session, count, start); });
   };
