@@ -104,6 +104,7 @@ void Cluster::Parts::start_scheduler() {
   scheduler.make("scheduler", [this, &transport](Scope& scope) {
     scheduler::AppOptions app{.config = *options.scheduler, .identity = "berth"};
     app.config.leader_election.leader_elect = false;  // nobody else is there
+    app.config.client_connection.qps = -1;            // and nobody has to be spared
     auto it = std::make_unique<scheduler::App>(
         scope, transport, metrics, log, random.fork("scheduler"), scheduler::all_plugins(),
         std::move(app), [this](const Error& error) {
