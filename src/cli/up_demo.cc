@@ -107,7 +107,7 @@ spec:
         image: registry.example/web:1.0
         resources: {requests: {cpu: 500m, memory: 1Gi}}
 )"},
-    {8s, "An urgent pod of half a node: where it does not fit, it takes the place of lesser pods",
+    {8s, "An urgent forecast: three large pods that go before, and in the place of, lesser ones",
      R"(
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
