@@ -77,7 +77,12 @@ std::string pod_json(const PodParts& parts) {
   json::Writer w;
   w.object().member("apiVersion").string("v1").member("kind").string("Pod");
   w.member("metadata").object();
-  w.member("name").string(parts.key.name).member("namespace").string(parts.key.ns);
+  w.member("name").string(parts.key.name);
+  // Nobody generates a name here, but that is how pods tell what they were made as.
+  w.member("generateName")
+      .string(parts.prefix.empty() ? pod_prefix(json::Slice(parts.owner)["name"].text())
+                                   : parts.prefix);
+  w.member("namespace").string(parts.key.ns);
   write_map(w, "labels", metadata["labels"], parts.labels);
   write_map(w, "annotations", metadata["annotations"], parts.annotations);
   if (metadata["finalizers"].size() > 0 || !parts.finalizers.empty()) {

@@ -36,7 +36,8 @@ struct PodParts {
   std::vector<std::pair<std::string, std::string>> labels = {};  // on top of the template's
   std::vector<std::pair<std::string, std::string>> annotations = {};
   std::vector<std::string> finalizers = {};
-  std::string spec = {};  // instead of the template's
+  std::string spec = {};    // instead of the template's
+  std::string prefix = {};  // generateName, where it is not the owner's name and a dash
 };
 std::string pod_json(const PodParts&);
 

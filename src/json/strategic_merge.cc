@@ -3,6 +3,7 @@
 // they are odd (marked "k8s 1.36"); where it depends on the order of a Go map, the patch's own
 // order decides here; where it would panic, this refuses.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,6 +35,31 @@ std::string brief(const Value& value) {
   while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
     --end;  // not inside of a character
   return text.substr(0, end) + "...";
+}
+
+// A value as Go's %v shows it, which is how Kubernetes tells of a patch.
+std::string go_text(const Value& value) {
+  if (value.is_null()) return "<nil>";
+  if (value.is_string()) return std::string(value.get_string());
+  std::string out;
+  if (value.is_array()) {
+    for (const Value& each : value.get_array()) out += (out.empty() ? "" : " ") + go_text(each);
+    return "[" + out + "]";
+  }
+  if (!value.is_object()) return print(value);
+  std::map<std::string_view, const Value*> members;
+  for (const auto& member : value.get_object()) members.emplace(key_of(member), &member.value());
+  for (const auto& [key, inner] : members)
+    out += fmt::format("{}{}:{}", out.empty() ? "" : " ", key, go_text(*inner));
+  return "map[" + out + "]";
+}
+
+std::string unknown_directive(const Dict& patch) {
+  const Value& directive = patch.at(kDirective);
+  return fmt::format("unknown patch type: {} in map: {}",
+                     directive.is_string() ? std::string(directive.get_string())
+                                           : fmt::format("%!s({})", print(directive)),
+                     go_text(Value(patch)));
 }
 
 // Takes out what carries a $patch directive. False: the value itself goes.
@@ -299,7 +325,7 @@ bool Merger::merge_map(Value& original, Dict& patch, const Message* schema) {
       original = Dict(storage_);  // k8s 1.36: the member stays, empty
       return true;
     }
-    return cannot(fmt::format("unknown patch type: {}", brief(*directive)));
+    return cannot(unknown_directive(patch));
   }
   Dict& into = original.get_object();
   if (!retain_keys(into, patch)) return false;
@@ -408,8 +434,10 @@ bool Merger::merge_items(List& original, List& patch, const Strategy& strategy,
       deleted.try_emplace(std::move(item.identity), 0);
     } else if (is_text(*directive, "replace")) {
       replace = true;
+    } else if (is_text(*directive, "merge")) {
+      return cannot("merging lists cannot yet be specified in the patch");
     } else {
-      return cannot(fmt::format("unknown patch type in a list: {}", brief(*directive)));
+      return cannot(unknown_directive(item.value.get_object()));
     }
   }
 

@@ -95,7 +95,7 @@ TEST(StrategicMerge, RefusesWhatTheRealOneRefuses) {
   check(
       {
           {"unknown directive", R"({"nodeSelector":{}})", R"({"nodeSelector":{"$patch":"merge"}})",
-           "error: unknown patch type: \"merge\""},
+           "error: unknown patch type: merge in map: map[$patch:merge]"},
           {"no merge key", R"({"volumes":[{"name":"a"}]})", R"({"volumes":[{"emptyDir":{}}]})",
            "error: {\"emptyDir\":{}} does not contain declared merge key: name"},
           {"mixed list", R"({"volumes":[{"name":"a"}]})", R"({"volumes":["a"]})",

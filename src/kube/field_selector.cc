@@ -31,7 +31,9 @@ Result<std::string> unescape(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == ',' || c == '=') return invalid(fmt::format("'{}' in a value must be escaped", c));
+    // k8s 1.36: the character's number is told, not the character.
+    if (c == ',' || c == '=')
+      return invalid(fmt::format("unescaped character in value: {}", static_cast<int>(c)));
     if (c != '\\') {
       out += c;
       continue;

@@ -261,6 +261,10 @@ std::string go_conversion_error(std::string_view decoder_error) {
                       wanted.starts_with("float");
   if (!scalar && found != "int64" && found != "string" && found != "bool")
     return fmt::format("cannot restore struct from: {}", found);
+  // Go knows how to turn a number into a string or another number, though Kubernetes will not have
+  // it; for all else it has no conversion at all.
+  if (scalar && found != "int64") return fmt::format("unrecognized type: {}", wanted);
+  if (wanted == "bool") return "unrecognized type: bool";
   return fmt::format("cannot convert {} to {}", found, wanted);
 }
 

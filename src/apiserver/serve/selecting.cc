@@ -46,6 +46,9 @@ std::string told(std::string why) {
   if (why.ends_with("identifier after ','")) return why;
   if (why.ends_with("!, identifier, or end of string"))
     return why.substr(0, why.size() - 13) + "'end of string'";
+  // k8s 1.36: one of the sentences lacks the comma of the others.
+  constexpr std::string_view kOpening = ", expected: '('";
+  if (why.ends_with(kOpening)) why = why.substr(0, why.size() - kOpening.size()) + " expected: '('";
   return "unable to parse requirement: " + why;
 }
 
@@ -62,6 +65,8 @@ Result<Selector> selector_of(const KindRow& row, const kube::Options& options) {
   auto fields = kube::FieldSelector::parse(options.field_selector);
   if (!fields) {
     const std::string why = inner(fields.error());
+    if (why.starts_with("unescaped character") || why.starts_with("invalid escape sequence"))
+      return tl::unexpected(bad_request("invalid field selector: " + why));
     return tl::unexpected(bad_request(fmt::format(
         "invalid selector: '{}'; {}", options.field_selector, why.substr(0, why.find(';')))));
   }

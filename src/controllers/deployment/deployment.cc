@@ -125,8 +125,9 @@ class Run {
     }
     const std::string revision = set.annotation(annotation::kRevision);
     if (deployment_.annotation(annotation::kRevision) != revision) {
-      plan_.patch(deployment_, fmt::format(R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})",
-                                           annotation::kRevision, json::quoted(revision)));
+      // k8s 1.36: by way of the status, where an annotation does not count as a new generation.
+      plan_.patch_status(deployment_, fmt::format(R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})",
+                                                  annotation::kRevision, json::quoted(revision)));
       return false;
     }
     if (progress_.has_deadline() && progress_.progressing() == nullptr)

@@ -143,6 +143,7 @@ std::string job_pod_json(const Object& job, const JobSpec& spec, const std::stri
       if (failures.ignored > 0)
         parts.annotations.emplace_back(kIgnoredFailures, std::to_string(failures.ignored));
     }
+    parts.prefix = fmt::format("{}-{}-", job.name(), number);
     parts.spec = indexed_spec(spec.pod_template["spec"], fmt::format("{}-{}", job.name(), number));
   }
   return pod_json(parts);

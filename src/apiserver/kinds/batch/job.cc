@@ -5,6 +5,7 @@
 #include "apiserver/kinds/apps/workload_check.h"
 #include "apiserver/kinds/apps/workload_row.h"
 #include "apiserver/kinds/batch/job_spec.h"
+#include "apiserver/kinds/batch/job_status.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/rules.h"
 #include "kube/time.h"
@@ -200,7 +201,8 @@ KindRow job() {
       .check_create(&check_generated_selector)
       .check(&check_job)
       .check_create(&check_last_hostname)
-      .check_update(&check_job_update);
+      .check_update(&check_job_update)
+      .check_status(&check_job_status);
 }
 
 }  // namespace berth::apiserver

@@ -88,7 +88,8 @@ void check_failure_policy(Peek spec, const Path& at, Findings& findings) {
     check_failure_rule(spec, rules[i], containers, (at / "rules")[i], findings);
 }
 
-// How many indexes "0-2,5" names, or why it is wrong.
+}  // namespace
+
 Result<std::int64_t> count_indexes(std::string_view text, std::int64_t completions) {
   std::int64_t total = 0, last = -1;
   if (text.empty()) return total;
@@ -126,6 +127,8 @@ Result<std::int64_t> count_indexes(std::string_view text, std::int64_t completio
     text.remove_prefix(comma + 1);
   }
 }
+
+namespace {
 
 void check_success_policy(Peek spec, const Path& at, Findings& findings) {
   const Peek rules = spec["successPolicy"]["rules"];

@@ -2,6 +2,7 @@
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/core/event_cells.h"
 #include "apiserver/kinds/events/event_forms.h"
+#include "apiserver/kinds/object_meta.h"
 
 namespace berth::apiserver {
 namespace {
@@ -15,7 +16,8 @@ std::string source(const kube::Object& event) {
 
 KindRow core_event() {
   Kind kind("v1", "Event", "events");
-  kind.short_name("ev").creates_on_update();
+  // k8s 1.36: the old Event takes any name that a path can hold.
+  kind.short_name("ev").creates_on_update().named_by(&check_path_segment);
   event_columns(kind);
   for (const std::string_view field :
        {"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"})
