@@ -92,9 +92,9 @@ std::string filled(std::string_view text, const Variables& variables) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
     if (text[at] == '$')
-      while (end < text.size() && (std::isupper(static_cast<unsigned char>(text[end])) != 0 ||
-                                   std::isdigit(static_cast<unsigned char>(text[end])) != 0 ||
-                                   text[end] == '_'))
+      while (end < text.size() &&
+             (std::isupper(static_cast<unsigned char>(text[end])) != 0 ||
+              std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
         ++end;
     const auto known = variables.find(std::string(text.substr(at + 1, end - at - 1)));
     if (end > at + 1 && known != variables.end())
@@ -142,12 +142,10 @@ std::string mismatch(json::Slice expected, json::Slice actual, Variables& variab
       const std::string why = text_mismatch(text, scalar(actual), variables);
       return why.empty() ? "" : path + why;
     }
-    const bool same =
-        actual.is_string() && text_mismatch(text, actual.text(), variables).empty();
+    const bool same = actual.is_string() && text_mismatch(text, actual.text(), variables).empty();
     return same ? "" : differs(path, text, actual.raw());
   }
-  if (expected.is_object() &&
-      (expected["<has>"] || expected["<none>"] || expected["<size>"]))
+  if (expected.is_object() && (expected["<has>"] || expected["<none>"] || expected["<size>"]))
     return in_array(expected, actual, variables, path);
   if (expected.is_object()) {
     if (!actual.is_object()) return differs(path, expected.raw(), actual.raw());
@@ -155,8 +153,8 @@ std::string mismatch(json::Slice expected, json::Slice actual, Variables& variab
     for (const auto [key, value] : expected.members()) {
       named.insert(std::string(key));
       if (key == "<only>") continue;
-      if (std::string why = mismatch(value, actual[key], variables, compare,
-                                     path + "/" + std::string(key));
+      if (std::string why =
+              mismatch(value, actual[key], variables, compare, path + "/" + std::string(key));
           !why.empty())
         return why;
     }

@@ -6,7 +6,8 @@
 //   @pod p                                                   front are below the namespace,
 //   => 201                                                   "apps/v1:deployments" in a group
 //   POST pods/p/binding
-//   target: {kind: Node, name: n1}                           YAML; a first line "raw ..." is sent as
+//   target: {kind: Node, name: n1}                           YAML; a first line "raw ..." is sent
+//   as
 //   => 201                                                   it stands
 //   {status: Success}                                        see matcher.h
 //   GET pods/q

@@ -146,15 +146,19 @@ Result<Ok> ControlPlane::start_api_server_elsewhere() {
 
 Result<Ok> ControlPlane::launch_api_server(std::uint16_t port) {
   const auto file = [&](const char* name) { return (folder_.path() / name).string(); };
-  std::vector<std::string> args{
-      fmt::format("--etcd-servers=http://127.0.0.1:{}", etcd_port_), "--bind-address=127.0.0.1",
-      fmt::format("--secure-port={}", port), "--tls-cert-file=" + file("server.crt"),
-      "--tls-private-key-file=" + file("server.key"), "--client-ca-file=" + file("ca.crt"),
-      "--token-auth-file=" + file("tokens.csv"), "--authorization-mode=RBAC",
-      "--service-account-issuer=https://kubernetes.default.svc",
-      "--service-account-key-file=" + file("server.crt"),
-      "--service-account-signing-key-file=" + file("server.key"),
-      "--service-cluster-ip-range=10.0.0.0/24", "--shutdown-delay-duration=0s"};
+  std::vector<std::string> args{fmt::format("--etcd-servers=http://127.0.0.1:{}", etcd_port_),
+                                "--bind-address=127.0.0.1",
+                                fmt::format("--secure-port={}", port),
+                                "--tls-cert-file=" + file("server.crt"),
+                                "--tls-private-key-file=" + file("server.key"),
+                                "--client-ca-file=" + file("ca.crt"),
+                                "--token-auth-file=" + file("tokens.csv"),
+                                "--authorization-mode=RBAC",
+                                "--service-account-issuer=https://kubernetes.default.svc",
+                                "--service-account-key-file=" + file("server.crt"),
+                                "--service-account-signing-key-file=" + file("server.key"),
+                                "--service-cluster-ip-range=10.0.0.0/24",
+                                "--shutdown-delay-duration=0s"};
   // Without kube-controller-manager nobody makes the service accounts that it asks for.
   if (!options_.service_accounts) args.push_back("--disable-admission-plugins=ServiceAccount");
   args.insert(args.end(), options_.api_server_flags.begin(), options_.api_server_flags.end());
