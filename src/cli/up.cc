@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -289,9 +290,18 @@ class Up {
   std::unique_ptr<Demo> demo_;
 };
 
+// A watch is a connection, and a busy cluster has thousands.
+void allow_many_connections() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 Result<int> run_up(const UpOptions& options, Context& context) {
   const Result<Plan> plan = plan_of(options);
   if (!plan) return tl::unexpected(plan.error());
+  allow_many_connections();
   return run_on_loop(kExitOk, [&](Runtime& runtime, Scope& scope, const Logger&, Finish finish) {
     auto up = std::make_shared<Up>(runtime, scope, *plan, options, context, std::move(finish));
     up->start();
