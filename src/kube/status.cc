@@ -26,6 +26,13 @@ Reason reason_of_code(int code, bool was_post) {
   return reason_of_http_code(code);
 }
 
+// k8s 1.36: errors of these reasons have details, be there anything to say in them or not.
+bool speaks_of_nothing(Reason reason) {
+  return reason == Reason::kNotFound || reason == Reason::kMethodNotAllowed ||
+         reason == Reason::kForbidden || reason == Reason::kInvalid ||
+         reason == Reason::kUnsupportedMediaType || reason == Reason::kNotAcceptable;
+}
+
 bool is_status(json::Slice slice) { return slice.is_object() && slice["kind"].equals("Status"); }
 
 }  // namespace
@@ -73,9 +80,7 @@ std::string status_json(const Error& error, const About& request) {
   w.end();
   w.member("status").string("Failure").member("message").string(error.message);
   if (!name_of(error.reason).empty()) w.member("reason").string(name_of(error.reason));
-  // k8s 1.36: what routes requests says with details that there is nothing to say.
-  const bool routed = error.about && (error.reason == Reason::kNotFound ||
-                                      error.reason == Reason::kMethodNotAllowed);
+  const bool routed = error.about && speaks_of_nothing(error.reason);
   const bool any = routed || !about.name.empty() || !about.group.empty() || !about.kind.empty() ||
                    !about.uid.empty() || !error.causes.empty() || error.retry_after;
   if (any) {
