@@ -15,6 +15,7 @@ namespace berth::apiserver {
 namespace {
 
 constexpr std::size_t kMostClauses = 64;
+constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t from = text.find_first_not_of(" \t");
@@ -121,14 +122,50 @@ bool wants_pretty(const Query& query, std::string_view user_agent) {
   return asked.empty() ? is_person(user_agent) : is_true(asked);
 }
 
+namespace {
+
+// k8s 1.36: what routes requests looks at media types without their parameters, and refuses in its
+// own words.
+bool is_routed(std::string_view accept) {
+  while (!accept.empty()) {
+    std::string_view clause = take(accept, ',');
+    const std::string_view media = take(clause, ';');
+    if (media == "*/*" || media == "application/json" || media == "application/yaml" ||
+        media == kProtobuf)
+      return true;
+  }
+  return false;
+}
+
+Error not_acceptable(std::string_view accept, const Asked& asked) {
+  if (!asked.custom && !is_routed(accept))
+    return {.reason = Reason::kNotAcceptable,
+            .message = fmt::format(
+                "406: Not Acceptable\n\nAvailable representations: application/json, "
+                "application/yaml, {}{}",
+                kProtobuf,
+                asked.collection
+                    ? fmt::format(", application/json;stream=watch, {};stream=watch", kProtobuf)
+                    : ""),
+            .about = std::make_shared<const About>()};
+  // Protobuf is read and not written; who insists on it is not told that it could be had.
+  const bool insists = accept.find(kProtobuf) != std::string_view::npos;
+  const std::string_view types =
+      asked.watch ? "application/json;stream=watch" : "application/json, application/yaml";
+  return {.reason = Reason::kNotAcceptable,
+          .message = fmt::format("only the following media types are accepted: {}{}", types,
+                                 insists       ? ""
+                                 : asked.watch ? fmt::format(", {};stream=watch", kProtobuf)
+                                               : fmt::format(", {}", kProtobuf))};
+}
+
+}  // namespace
+
 Result<Wanted> negotiate(std::string_view accept, const Query& query, std::string_view user_agent,
-                         bool watch) {
+                         const Asked& asked) {
   std::optional<Wanted> wanted = first_granted(accept);
-  if (!wanted || (watch && wanted->yaml))
-    return fail(Reason::kNotAcceptable,
-                fmt::format("only the following media types are accepted: {}",
-                            watch ? "application/json;stream=watch"
-                                  : "application/json, application/yaml"));
+  if (!wanted || (asked.watch && wanted->yaml))
+    return tl::unexpected(not_acceptable(accept, asked));
   wanted->pretty = wanted->pretty || wants_pretty(query, user_agent);
   if (wanted->form == Form::kTable) {
     const std::string include = query.text("includeObject");

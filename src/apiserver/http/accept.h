@@ -25,8 +25,15 @@ struct Wanted {
 // Whether it should be indented: as the query says, else for what people use.
 bool wants_pretty(const Query&, std::string_view user_agent);
 
+// What the answer is of, which decides what can be given and how it is said that it cannot.
+struct Asked {
+  bool watch = false;
+  bool collection = false;  // listed or watched
+  bool custom = false;
+};
+
 // The first of what an Accept header lists that can be given, or NotAcceptable.
 Result<Wanted> negotiate(std::string_view accept, const Query&, std::string_view user_agent,
-                         bool watch);
+                         const Asked&);
 
 }  // namespace berth::apiserver

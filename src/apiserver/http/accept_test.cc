@@ -22,8 +22,12 @@ std::string shown(const Result<Wanted>& wanted) {
 }
 
 TEST(Accept, TheFirstThatCanBeGivenIsTaken) {
-  const std::string refused =
+  const std::string known =
       "406 only the following media types are accepted: application/json, application/yaml";
+  const std::string all = known + ", application/vnd.kubernetes.protobuf";
+  const std::string routed =
+      "406 406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
+      "application/vnd.kubernetes.protobuf";
   const struct {
     const char* accept;
     std::string gives;
@@ -50,26 +54,35 @@ TEST(Accept, TheFirstThatCanBeGivenIsTaken) {
       {"text/html, application/json;q=0.9", "json"},
       {"application/json;pretty=1", "json pretty"},
       {"application/json;stream=watch", "json"},
-      {"application/vnd.kubernetes.protobuf", refused},
-      {"text/html", refused},
-      {"application/json;as=Something;g=meta.k8s.io;v=v1", refused},
-      {"application/json;stream=other", refused},
-      {";;;,,,===", refused},
+      {"application/vnd.kubernetes.protobuf", known},
+      {"text/html", routed},
+      {"application/json;as=Something;g=meta.k8s.io;v=v1", all},
+      {"application/json;stream=other", all},
+      {";;;,,,===", routed},
   };
   for (const auto& row : rows)
-    EXPECT_EQ(shown(negotiate(row.accept, Query(), "", false)), row.gives) << row.accept;
+    EXPECT_EQ(shown(negotiate(row.accept, Query(), "", {})), row.gives) << row.accept;
 }
 
 TEST(Accept, AWatchIsNeverInYaml) {
-  EXPECT_EQ(shown(negotiate("application/yaml", Query(), "", true)),
-            "406 only the following media types are accepted: application/json;stream=watch");
-  EXPECT_EQ(shown(negotiate("application/json;stream=watch", Query(), "", true)), "json");
+  EXPECT_EQ(shown(negotiate("application/yaml", Query(), "", {.watch = true})),
+            "406 only the following media types are accepted: application/json;stream=watch, "
+            "application/vnd.kubernetes.protobuf;stream=watch");
+  EXPECT_EQ(shown(negotiate("text/html", Query(), "", {.collection = true})),
+            "406 406: Not Acceptable\n\nAvailable representations: application/json, "
+            "application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+            "application/vnd.kubernetes.protobuf;stream=watch");
+  EXPECT_EQ(shown(negotiate("text/html", Query(), "", {.custom = true})),
+            "406 only the following media types are accepted: application/json, application/yaml, "
+            "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(shown(negotiate("application/json;stream=watch", Query(), "", {.watch = true})),
+            "json");
 }
 
 TEST(Accept, RowsOfATableHoldWhatTheQuerySays) {
   const char* const kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
   const auto with = [&](std::string_view query) {
-    return shown(negotiate(kTable, Query(query), "", false));
+    return shown(negotiate(kTable, Query(query), "", {}));
   };
   EXPECT_EQ(with("includeObject=None"), "json table v1 none");
   EXPECT_EQ(with("includeObject=Object"), "json table v1 object");
@@ -80,10 +93,10 @@ TEST(Accept, RowsOfATableHoldWhatTheQuerySays) {
 }
 
 TEST(Accept, PeopleGetItIndented) {
-  EXPECT_EQ(shown(negotiate("", Query(), "curl/7.88", false)), "json pretty");
-  EXPECT_EQ(shown(negotiate("", Query("pretty=false"), "curl/7.88", false)), "json");
-  EXPECT_EQ(shown(negotiate("", Query("pretty=true"), "kubectl", false)), "json pretty");
-  EXPECT_EQ(shown(negotiate("", Query("pretty=x"), "Mozilla/5.0", false)), "json");
+  EXPECT_EQ(shown(negotiate("", Query(), "curl/7.88", {})), "json pretty");
+  EXPECT_EQ(shown(negotiate("", Query("pretty=false"), "curl/7.88", {})), "json");
+  EXPECT_EQ(shown(negotiate("", Query("pretty=true"), "kubectl", {})), "json pretty");
+  EXPECT_EQ(shown(negotiate("", Query("pretty=x"), "Mozilla/5.0", {})), "json");
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace berth::apiserver {
 
 struct DoorOptions {
   DoorLimits limits = {};
-  // Compression costs more than it saves where nothing is sent anywhere.
+  // Compression costs more than it saves where nothing is sent anywhere. One object is compressed
+  // as the real server would.
   bool gzip_on_loopback = false;
 };
 

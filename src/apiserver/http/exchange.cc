@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/http/headers.h"
+#include "apiserver/http/sorted_keys.h"
 #include "base/check.h"
 #include "json/yaml.h"
 #include "kube/status.h"
@@ -86,6 +87,7 @@ void Exchange::answered(Result<kube::ApiReply> result) {
     if (in_.row != nullptr && reply.content_type == kJson)
       return send_json(code_, std::move(*text));
     if (in_.wanted.pretty && reply.content_type.starts_with(kJson)) *text = indented(*text);
+    if (in_.row == nullptr) return send_page(std::move(*text), reply.content_type);
     return send_text(code_, std::move(*text), reply.content_type);
   }
   if (std::holds_alternative<std::monostate>(reply.body)) return send_text(code_, "", kJson);
@@ -98,6 +100,7 @@ void Exchange::answered(Result<kube::ApiReply> result) {
     return refuse(possible.error());
   if (list != nullptr) return start_list(std::move(*list));
   std::string json;
+  is_one_ = true;
   renderer_->object(std::get<kube::Object>(reply.body), door_->now(), json);
   send_json(code_, std::move(json));
 }
@@ -139,7 +142,8 @@ net::Headers Exchange::headers(std::string_view content_type) const {
 }
 
 bool Exchange::compresses(std::size_t bytes) const {
-  return takes_gzip_ && bytes >= kCompressFrom && (!near_ || door_->options.gzip_on_loopback);
+  const bool worth_it = !near_ || is_one_ || door_->options.gzip_on_loopback;
+  return takes_gzip_ && bytes >= kCompressFrom && worth_it;
 }
 
 void Exchange::send_text(int code, std::string text, std::string_view content_type) {
@@ -150,8 +154,29 @@ void Exchange::send_text(int code, std::string text, std::string_view content_ty
   reply_.send(std::move(response), compress ? net::Gzip::kIfLarge : net::Gzip::kNever);
 }
 
+// What describes the API is long and seldom changes: who has it already is told only that.
+void Exchange::send_page(std::string text, std::string_view content_type) {
+  const bool discovery = content_type.find("as=APIGroupDiscoveryList") != std::string_view::npos;
+  if (code_ != 200 || !(in_.tagged || discovery))
+    return send_text(code_, std::move(text), content_type);
+  net::HttpResponse response{.status = code_, .headers = headers(content_type)};
+  const std::string tag = tag_of(text);
+  response.headers.add("Etag", tag);
+  response.headers.add("Vary", "Accept");
+  if (discovery) response.headers.set("Cache-Control", "public");
+  if (names_tag(in_.known_tags, tag)) {
+    response.status = 304;
+    response.headers.remove("Content-Type");
+    return reply_.send(std::move(response));
+  }
+  const bool compress = compresses(text.size());
+  if (compress) response.headers.add("Vary", "Accept-Encoding");
+  response.body = std::move(text);
+  reply_.send(std::move(response), compress ? net::Gzip::kIfLarge : net::Gzip::kNever);
+}
+
 void Exchange::send_json(int code, std::string json) {
-  if (in_.wanted.yaml) return send_text(code, json::json_to_yaml(json), kYaml);
+  if (in_.wanted.yaml) return send_text(code, json::json_to_yaml(with_sorted_keys(json)), kYaml);
   if (in_.wanted.pretty)
     json = indented(json);
   else

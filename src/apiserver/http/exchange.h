@@ -43,6 +43,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void answered(Result<kube::ApiReply>);
   void refuse(const Error&);
   void send_text(int code, std::string text, std::string_view content_type);
+  void send_page(std::string text, std::string_view content_type);
   void send_json(int code, std::string json);  // in YAML, or indented, where that was wanted
   net::Headers headers(std::string_view content_type) const;
   bool compresses(std::size_t bytes) const;
@@ -61,6 +62,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::string client_;  // its address
   bool near_ = false;   // on this machine
   bool takes_gzip_ = false;
+  bool is_one_ = false;  // the answer is one object, not many or a page
   std::string audit_id_;
   Incoming in_ = {};
   std::vector<std::string> warnings_ = {};

@@ -39,6 +39,16 @@ const std::vector<Column>& plain_columns() {
   return columns;
 }
 
+const std::vector<Column>& scale_columns() {
+  static const std::vector<Column> columns = {
+      {.name = "Name", .format = "name", .cell = text("metadata.name")},
+      {.name = "Desired", .type = "integer", .cell = integer("spec.replicas")},
+      {.name = "Available", .type = "integer", .cell = integer("status.replicas")},
+      {.name = "Age", .cell = age()},
+  };
+  return columns;
+}
+
 // k8s 1.36: what Go calls the type inside of the server.
 std::string go_type(const KindRow& row, bool list) {
   if (row.custom) return list ? "*unstructured.UnstructuredList" : "*unstructured.Unstructured";
@@ -74,6 +84,8 @@ Result<Ok> Renderer::possible(bool list) const {
 }
 
 const std::vector<Column>& Renderer::columns_for(kube::KindId kind) const {
+  static const kube::KindId kScale = kube::guess_kind("autoscaling/v1", "Scale");
+  if (kind == kScale) return scale_columns();
   const KindRow* row = kind == row_.id ? &row_ : kinds_->find(kind);
   return row == nullptr || row->columns.empty() ? plain_columns() : row->columns;
 }

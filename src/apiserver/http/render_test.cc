@@ -101,14 +101,24 @@ TEST_F(Rendering, RowsHoldWhatWasAskedFor) {
 }
 
 TEST_F(Rendering, WhatHasNoColumnsHasNameAndTime) {
-  const kube::KindId scale = kube::learn_kind(
-      {.group = "autoscaling", .version = "v1", .kind = "Scale", .plural = "scales"});
+  const kube::KindId plain = kube::learn_kind(
+      {.group = "example.org", .version = "v1", .kind = "Plain", .plural = "plains"});
   const auto object =
-      kube::Object::parse(scale,
+      kube::Object::parse(plain,
                           R"({"metadata":{"name":"d","creationTimestamp":"2026-01-01T00:00:00Z"}})")
           .value();
   const std::string table = one(config_maps_, {.form = Form::kTable}, object);
   EXPECT_EQ(json::Slice(table)["rows"][0]["cells"].raw(), R"(["d","2026-01-01T00:00:00Z"])");
+}
+
+TEST_F(Rendering, AScaleHasColumnsWhateverItIsOf) {
+  const auto object =
+      kube::Object::parse(
+          kube::guess_kind("autoscaling/v1", "Scale"),
+          R"({"metadata":{"name":"d"},"spec":{"replicas":3},"status":{"replicas":2}})")
+          .value();
+  const std::string table = one(config_maps_, {.form = Form::kTable}, object);
+  EXPECT_EQ(json::Slice(table)["rows"][0]["cells"].raw(), R"(["d",3,2,"<unknown>"])");
 }
 
 TEST_F(Rendering, MetadataAloneIsAnObjectOfItsOwn) {

@@ -154,6 +154,8 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
     request.accept = accept;
     in.below_group = target.below_group;
     in.wanted.pretty = wants_pretty(query, user_agent);
+    in.tagged = path->starts_with("/openapi/");
+    in.known_tags = joined(http.headers.all("If-None-Match"));
     return in;
   }
   if (!target.mistake.empty()) return fail(Reason::kBadRequest, std::move(target.mistake));
@@ -167,7 +169,11 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
   request.subresource = std::move(target.subresource);
   // Some subresources have parameters of their own: pods/log.
   if (!request.subresource.empty()) request.raw_path = http.target;
-  const Result<Wanted> wanted = negotiate(accept, query, user_agent, *verb == Verb::kWatch);
+  const Result<Wanted> wanted =
+      negotiate(accept, query, user_agent,
+                {.watch = *verb == Verb::kWatch,
+                 .collection = *verb == Verb::kWatch || *verb == Verb::kList,
+                 .custom = in.row->custom});
   if (!wanted) return tl::unexpected(wanted.error());
   in.wanted = *wanted;
   if (const auto read = read_contents(http, query, *in.row, limits, request); !read)

@@ -19,6 +19,8 @@ struct Incoming {
   std::shared_ptr<const Kinds> kinds;
   const KindRow* row = nullptr;  // null: a page, request.verb is kRaw
   bool below_group = false;      // see Target
+  bool tagged = false;           // a page that is worth keeping, and asked for again and again
+  std::string known_tags = {};   // of what the client has kept: If-None-Match
   Credentials credentials = {};
   kube::ApiRequest request = {};
   Wanted wanted = {};
