@@ -171,9 +171,7 @@ std::string aggregated_discovery(Rows rows, Root root, std::string_view version)
     for (const Version& each : group.versions) {
       w.object().member("version").string(each.name).member("resources").array();
       for (const KindRow* row : each.rows) write_aggregated(w, *row);
-      w.end();
-      if (root == Root::kApis) w.member("freshness").string("Current");
-      w.end();
+      w.end().member("freshness").string("Current").end();
     }
     w.end().end();
   }

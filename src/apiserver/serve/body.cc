@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/serve/body.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apiserver/edit/conform.h"
@@ -124,7 +126,14 @@ Result<json::Value> read_body(Call& call, const Form& form, json::Arena& arena) 
                     "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
                     "\"json:\\\"kind,omitempty\\\"\" }}",
                     go_type_name(*document)));
-  if (auto wrong = wrong_kind(call, form, named_in(*document, form)))
+  const Named named = named_in(*document, form);
+  const bool custom = form.row != nullptr && form.row->custom;
+  if (!custom && std::count(named.api_version.begin(), named.api_version.end(), '/') > 1)
+    return tl::unexpected(bad_request(
+        fmt::format("the object provided is unrecognized (must be of type {}): unexpected "
+                    "GroupVersion string: {} ({})",
+                    form.kind.kind, named.api_version, go_summary(text))));
+  if (auto wrong = wrong_kind(call, form, named))
     return tl::unexpected(bad_request(std::move(*wrong)));
   const Strictness strictness = strictness_of(call.request.options);
   const std::size_t members = strictness == Strictness::kIgnore ? 0 : members_in(*document);

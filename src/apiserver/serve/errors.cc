@@ -133,6 +133,9 @@ void complete(Error& error, const kube::Kind& kind, std::string_view name) {
       error.about = std::make_shared<const About>(
           About{.name = std::string(name), .group = kind.group, .kind = kind.kind});
       break;
+    case Reason::kUnsupportedMediaType:
+    case Reason::kNotAcceptable:
+      break;  // k8s 1.36: only what routes requests gives these details
     default:
       error.about = std::make_shared<const About>();
       break;

@@ -259,6 +259,11 @@ std::string go_conversion_error(std::string_view decoder_error) {
   if (wanted.starts_with("map[")) return fmt::format("cannot restore map from {}", found);
   const bool scalar = wanted == "string" || wanted == "bool" || wanted.starts_with("int") ||
                       wanted.starts_with("float");
+  // k8s 1.36: Go converts between numbers, and numbers to strings, but knows no other way.
+  const bool numeric = wanted.starts_with("int") || wanted.starts_with("float");
+  if ((numeric && found != "int64") || (wanted == "bool" && found != "bool") ||
+      (wanted == "string" && found != "int64"))
+    return fmt::format("unrecognized type: {}", wanted);
   if (!scalar && found != "int64" && found != "string" && found != "bool")
     return fmt::format("cannot restore struct from: {}", found);
   // Go knows how to turn a number into a string or another number, though Kubernetes will not have

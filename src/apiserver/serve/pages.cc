@@ -2,6 +2,7 @@
 #include "apiserver/serve/pages.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,7 @@ bool asks(const kube::ApiRequest& asked, std::string_view word) {
 
 // What is looked at. All but the store are as healthy as the loop that answers.
 constexpr std::string_view kChecks[] = {"ping", "log", "etcd"};
+constexpr std::string_view kHealth[] = {"/healthz", "/livez", "/readyz"};
 
 bool healthy(const Core& core, std::string_view check) {
   return check != "etcd" || !core.store.refusing_writes();
@@ -71,9 +73,8 @@ Result<ApiReply> health(const Core& core, const kube::ApiRequest& asked, std::st
   return text_page(fmt::format("{}{} check passed\n", lines, word));
 }
 
+// k8s 1.36: a few pages are indented, whoever asks.
 std::string version() {
-  json::Writer w;
-  w.object();
   const std::pair<std::string_view, std::string_view> kRows[] = {
       {"major", "1"},
       {"minor", "36"},
@@ -89,15 +90,40 @@ std::string version() {
       {"compiler", ""},
       {"platform", "linux/amd64"},
   };
-  for (const auto& [key, value] : kRows) w.member(key).string(value);
-  w.end();
-  return w.take();
+  std::string out;
+  for (const auto& [key, value] : kRows)
+    out += fmt::format("{}\n  {}: {}", out.empty() ? "{" : ",", json::quoted(key),
+                       json::quoted(value));
+  return out + "\n}";
+}
+
+// Everything that can be asked for, for whoever looks around.
+std::string root_paths(const Core& core) {
+  std::set<std::string> paths;
+  for (const auto& [path, page] : core.pages) {
+    if (!path.ends_with('/')) paths.insert(path);
+    if (path == "/openapi/") paths.insert({"/openapi/v2", "/openapi/v3", "/openapi/v3/"});
+  }
+  for (const std::string_view root : kHealth)
+    for (const std::string_view check : kChecks) paths.insert(fmt::format("{}/{}", root, check));
+  const std::shared_ptr<const Kinds> kinds = core.kinds.now();
+  for (const KindRow* row : kinds->rows()) {
+    const kube::Kind& kind = row->kind;
+    paths.insert(kind.group.empty() ? "/api/" + kind.version
+                                    : fmt::format("/apis/{}/{}", kind.group, kind.version));
+    if (!kind.group.empty()) paths.insert("/apis/" + kind.group);
+  }
+  paths.insert("/apis/");
+  std::string out = "{\n  \"paths\": [";
+  for (const std::string& path : paths)
+    out += fmt::format("{}\n    {}", out.ends_with('[') ? "" : ",", json::quoted(path));
+  return out + "\n  ]\n}";
 }
 
 }  // namespace
 
 void add_pages(Core& core) {
-  for (const std::string_view root : {"/healthz", "/livez", "/readyz"}) {
+  for (const std::string_view root : kHealth) {
     const Server::Page page = [&core, root](const kube::ApiRequest& asked) {
       return health(core, asked, root);
     };
@@ -122,6 +148,8 @@ void add_pages(Core& core) {
 void serve_page(Call& call) {
   const kube::ApiRequest& asked = call.request;
   const std::string_view path = path_of(asked);
+  if (asked.raw_method == "GET" && (path == "/" || path == "/index.html"))
+    return call.answer(text_page(root_paths(call.core), "application/json"));
   const Server::Page* page = nullptr;
   std::size_t longest = 0;
   for (const auto& [prefix, each] : call.core.pages) {

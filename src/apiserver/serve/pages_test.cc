@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/serve/pages.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,15 @@ TEST(Pages, TellTheVersionThatClientsLookAt) {
   const std::string text = text_of(server.page("/version"));
   EXPECT_EQ(json::Slice(text)["gitVersion"].text(), "v1.36.4+berth");
   EXPECT_EQ(json::Slice(text)["minor"].text(), "36");
+}
+
+TEST(Pages, TheRootListsWhatCanBeAskedFor) {
+  TestServer server;
+  const std::string text = text_of(server.page("/"));
+  for (const char* path : {"/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/readyz",
+                           "/readyz/etcd", "/version"})
+    EXPECT_THAT(text, HasSubstr(fmt::format("\n    \"{}\"", path)));
+  EXPECT_EQ(text_of(server.page("/index.html")), text);
 }
 
 TEST(Pages, DiscoveryComesWholeToThoseWhoAskForIt) {

@@ -115,6 +115,22 @@ TEST(Server, PatchesInThreeWays) {
   EXPECT_EQ(last->generation(), 2);
 }
 
+TEST(Server, WhatIsPutIsReadBeforeItIsLookedUp) {
+  TestServer server;
+  const auto put = [&](std::string body) {
+    return server
+        .call(TestServer::ask(kube::Verb::kUpdate, kPod, {"default", "none"}, std::move(body)))
+        .error();
+  };
+  EXPECT_EQ(put("").code, 400);
+  EXPECT_EQ(put(pod_json("other")).message,
+            "the name of the object (other) does not match the name on the URL (none)");
+  EXPECT_EQ(put(pod_json("none")).code, 404);
+  EXPECT_EQ(put(R"({"apiVersion":"a/b/c","kind":"Pod"})").message,
+            "the object provided is unrecognized (must be of type Pod): unexpected GroupVersion "
+            "string: a/b/c ({\"apiVersion\":\"a/b/c\",\"kind\":\" ...)");
+}
+
 TEST(Server, AStatusIsWrittenByItsSubresourceAlone) {
   TestServer server;
   ASSERT_TRUE(server.create(kPod, "default", pod_json("p")).has_value());

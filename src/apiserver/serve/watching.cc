@@ -143,13 +143,15 @@ void serve_watch(CallPtr call) {
   if (!selector) return call->answer(std::move(selector.error()));
   if (Result<Ok> room = core.traffic.room_for_watch(); !room)
     return call->answer(std::move(room.error()));
-  WatchSpec spec{.kind = call->table(),
-                 .range = {.ns = call->request.ns},
-                 .selector = std::move(*selector),
-                 .after = plan->after,
-                 .initial_events = plan->initial_events,
-                 .initial_bookmark = plan->initial_bookmark,
-                 .bookmarks = plan->bookmarks};
+  WatchSpec spec{
+      .kind = call->table(),
+      .range = {.ns = call->request.ns},
+      .selector = std::move(*selector),
+      // k8s 1.36: one that is told neither what there is nor from where begins now.
+      .after = plan->initial_events || plan->after != 0 ? plan->after : core.store.published(),
+      .initial_events = plan->initial_events,
+      .initial_bookmark = plan->initial_bookmark,
+      .bookmarks = plan->bookmarks};
   Call& waits = *call;
   // k8s 1.36: one that begins with what there is waits for its revision, others begin at once.
   when_there(waits, plan->initial_events ? plan->at_least : 0,

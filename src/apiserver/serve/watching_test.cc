@@ -89,6 +89,18 @@ TEST(Watching, FromARevisionGivesWhatCameAfter) {
   EXPECT_THAT(reader.take(), ElementsAre("ADDED y"));
 }
 
+TEST(Watching, WithoutInitialEventsAndRevisionBeginsNow) {
+  TestServer server;
+  ASSERT_TRUE(server.create(kConfigMap, "a", config("x")).has_value());
+  server.store().compact(server.store().published());
+  kube::Options options;
+  options.send_initial_events = false;
+  options.version_match = kube::VersionMatch::kNotOlderThan;
+  Reader reader(server, kConfigMap, "a", options);
+  ASSERT_TRUE(server.create(kConfigMap, "a", config("y")).has_value());
+  EXPECT_THAT(reader.take(), ElementsAre("ADDED y"));
+}
+
 TEST(Watching, OfWhatIsForgottenGivesOneErrorAndEnds) {
   TestServer server;
   ASSERT_TRUE(server.create(kConfigMap, "a", config("x")).has_value());

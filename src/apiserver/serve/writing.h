@@ -36,6 +36,7 @@ class Writing final : public std::enable_shared_from_this<Writing> {
   // What is to become, from what was sent and what there is.
   Result<Ok> prepare();
   Result<Ok> find_old();
+  Result<Ok> check_put();  // of what is not there
   Result<Ok> read_new();
   bool read_part();
   Result<Ok> read_applied();

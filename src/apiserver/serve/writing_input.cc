@@ -25,7 +25,12 @@ bool is_apply(const kube::ApiRequest& asked) {
 }  // namespace
 
 Result<Ok> Writing::prepare() {
-  if (Result<Ok> found = find_old(); !found) return found;
+  if (Result<Ok> found = find_old(); !found) {
+    // k8s 1.36: what is put is read, and its name looked at, before anything is looked up.
+    if (call_->request.verb == Verb::kUpdate)
+      if (Result<Ok> read = check_put(); !read) return read;
+    return found;
+  }
   if (target_ == Target::kScale) return read_scale();
   if (is_apply(call_->request)) {
     if (Result<Ok> applied = read_applied(); !applied) return applied;
@@ -61,6 +66,19 @@ Result<Ok> Writing::find_old() {
   if (!may) return tl::unexpected(not_found(row_.kind, asked.name));
   creating_ = true;
   return authorize(*call_, "create");
+}
+
+Result<Ok> Writing::check_put() {
+  if (target_ == Target::kScale) {
+    const Form form = Form::of("autoscaling/v1", "Scale");
+    if (auto read = read_body(*call_, form, *arena_); !read)
+      return tl::unexpected(std::move(read.error()));
+    return Ok{};
+  }
+  Result<json::Value> document = read_body(*call_, Form::of(row_), *arena_);
+  if (!document) return tl::unexpected(std::move(document.error()));
+  edit_.emplace(row_.id, std::move(*document), *arena_);
+  return check_identity();
 }
 
 Result<Ok> Writing::read_new() {
