@@ -74,8 +74,10 @@ Result<Ok> begin_create(const KindRow& row, Edit& edit, const Birth& birth) {
   if (!Peek(metadata)["resourceVersion"].text().empty())
     return fail(Reason::kUnknown, "resourceVersion should not be set on objects to be created");
   for (const std::string_view field :
-       {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"})
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     json::erase(metadata, field);
+  // k8s 1.36: kinds that do not count keep what they are given.
+  if (Peek(metadata)["generation"].integer_or(0) == 0) json::erase(metadata, "generation");
   const std::string_view prefix = Peek(metadata)["generateName"].text();
   if (Peek(metadata)["name"].text().empty() && !prefix.empty())
     metadata["name"] = std::string(prefix.substr(0, 58)) + birth.name_suffix;

@@ -27,7 +27,7 @@ void check_config(Edit& edit, Findings& findings) {
     must_be(&check_config_key, sv(entry.key()), Path("binaryData").key(sv(entry.key())), findings);
     bytes += Peek(entry.value()).text().size() / 4 * 3;
   }
-  if (bytes > kMost) findings.too_long(Path(""), kMost);
+  if (bytes > kMost) findings.too_long(Path("[]"), kMost);
 }
 
 void check_frozen(Edit& edit, Findings& findings) {
