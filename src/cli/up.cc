@@ -119,6 +119,8 @@ Result<Ok> read_nodes(const UpOptions& options, lab::LabOptions& lab) {
   const char* const end = options.nodes.data() + options.nodes.size();
   const auto [stop, error] = std::from_chars(options.nodes.data(), end, lab.nodes);
   if (error == std::errc() && stop == end) {
+    // Who wants no nodes brings others, and not all of those need be simulated.
+    lab.every_node = lab.nodes > 0;
     if (lab.nodes <= kMostNodes) return Ok{};
     return tl::unexpected(
         usage_error(fmt::format("--nodes {}: {} at most", options.nodes, kMostNodes)));
