@@ -125,6 +125,8 @@ Result<KeyPair> issue_certificate(const KeyPair& authority, const CertificateReq
          add_extension(x, ca.get(), NID_basic_constraints, "critical,CA:FALSE") &&
          add_extension(x, ca.get(), NID_key_usage, "critical,digitalSignature") &&
          add_extension(x, ca.get(), NID_ext_key_usage, "serverAuth,clientAuth") &&
+         // Without a key id of its own, one that is named as its authority passes for self-signed.
+         add_extension(x, ca.get(), NID_subject_key_identifier, "hash") &&
          add_extension(x, ca.get(), NID_authority_key_identifier, "keyid") &&
          (names.empty() || add_extension(x, ca.get(), NID_subject_alt_name, names)) &&
          X509_sign(x, ca_key.get(), EVP_sha256()) > 0;
