@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apiserver/kinds/autoscaling/old_form.h"
 #include "apiserver/kinds/cells.h"
 
 namespace berth::apiserver {
@@ -68,10 +69,16 @@ std::string min_pods(const kube::Object& object) {
   return replicas ? std::string(replicas.raw()) : "<unset>";
 }
 
-}  // namespace
+// Both versions show the same: what the stored one says.
+Cell of_stored(Cell cell) {
+  return [cell = std::move(cell)](const kube::Object& old, WallTime now, json::Writer& w) {
+    const Result<kube::Object> stored = autoscaler_as_stored(old);
+    cell(stored ? *stored : old, now, w);
+  };
+}
 
-KindRow horizontal_pod_autoscaler() {
-  return Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+Kind autoscaler(std::string_view api_version) {
+  return Kind(api_version, "HorizontalPodAutoscaler", "horizontalpodautoscalers")
       .short_name("hpa")
       .category("all")
       .status()
@@ -82,9 +89,24 @@ KindRow horizontal_pod_autoscaler() {
       .column("MaxPods", integer("spec.maxReplicas"))
       .column("Replicas", integer("status.currentReplicas"))
       .age_column()
-      .fill("spec.minReplicas", "1")
+      .fill("spec.minReplicas", "1");
+}
+
+}  // namespace
+
+KindRow horizontal_pod_autoscaler() {
+  return autoscaler("autoscaling/v2")
       .fill("spec.metrics", R"([{"type":"Resource","resource":{"name":"cpu","target":)"
                             R"({"type":"Utilization","averageUtilization":80}}}])");
+}
+
+KindRow old_horizontal_pod_autoscaler() {
+  KindRow row = autoscaler("autoscaling/v1");
+  for (Column& column : row.columns) column.cell = of_stored(std::move(column.cell));
+  row.stored_as = kube::kHorizontalPodAutoscaler;
+  row.from_stored = &autoscaler_in_old_form;
+  row.to_stored = &autoscaler_from_old_form;
+  return row;
 }
 
 }  // namespace berth::apiserver
