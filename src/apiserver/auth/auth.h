@@ -19,6 +19,7 @@ struct Credentials {
   // From a client certificate that the door has verified; "": none.
   std::string common_name = {}, certificate_uid = {};
   std::vector<std::string> organizations = {};
+  std::string certificate_sha256 = {};  // in hex
   // Impersonate-User and the like; "": none.
   std::string as_user = {}, as_uid = {};
   std::vector<std::string> as_groups = {};

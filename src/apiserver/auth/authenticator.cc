@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kAuthenticated = "system:authenticated";
 constexpr std::string_view kUnauthenticated = "system:unauthenticated";
 constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
+constexpr const char* kCredentialId = "authentication.kubernetes.io/credential-id";
 constexpr Duration kLeeway = std::chrono::minutes(1);  // k8s 1.36: of the library it uses
 
 bool has(const std::vector<std::string>& list, std::string_view one) {
@@ -80,6 +81,8 @@ Result<kube::User> TokenAuthenticator::authenticate(const Credentials& shown, Wa
   if (!shown.common_name.empty()) {
     user = authenticated(
         {.name = shown.common_name, .uid = shown.certificate_uid, .groups = shown.organizations});
+    if (!shown.certificate_sha256.empty())
+      user.extra[kCredentialId] = {"X509SHA256=" + shown.certificate_sha256};
   } else if (!shown.bearer_token.empty()) {
     auto known = review(shown.bearer_token, audiences_, now);
     if (!known) return unauthorized("Unauthorized");
@@ -125,8 +128,7 @@ Result<TokenAuthenticator::Known> TokenAuthenticator::service_account(
 
   kube::User user =
       authenticated(service_account_user(claims->ns, claims->account.name, claims->account.uid));
-  if (!claims->id.empty())
-    user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" + claims->id};
+  if (!claims->id.empty()) user.extra[kCredentialId] = {"JTI=" + claims->id};
   if (claims->node) {
     user.extra["authentication.kubernetes.io/node-name"] = {claims->node->name};
     if (!claims->node->uid.empty())

@@ -105,6 +105,7 @@ Credentials credentials_of(const net::Headers& headers, const net::HttpPeer& pee
     out.common_name = peer.identity->common_name;
     out.certificate_uid = peer.identity->uid;
     out.organizations = peer.identity->organizations;
+    out.certificate_sha256 = peer.identity->sha256;
   }
   out.as_user = headers.get("Impersonate-User");
   out.as_uid = headers.get("Impersonate-Uid");
