@@ -99,6 +99,7 @@ std::vector<Column> custom_columns(Peek columns) {
     out.push_back(column(given["name"].text(), std::string(given["type"].text()),
                          given["format"].text(), given["priority"].integer_or(0),
                          std::move(*path)));
+    out.back().description = given["description"].text();
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/crd/custom_rows.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -284,6 +285,9 @@ std::vector<KindRow> custom_rows(const kube::Object& object) {
     row.short_names = texts(names["shortNames"]);
     row.categories = texts(names["categories"]);
     row.custom = true;
+    // k8s 1.36: in an order of their own, not the alphabet's.
+    row.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
+    std::reverse(row.subresources.begin(), row.subresources.end());
     const auto below_top = [](Peek path) {
       const std::string_view text = path.text();
       return std::string(text.substr(text.starts_with('.') ? 1 : 0));

@@ -82,6 +82,21 @@ TEST(Conform, AWrongTypeIsToldAsTheRealDecoderTellsIt) {
   for (const auto& [in, out] : rows) EXPECT_EQ(conformed(kube::kPod, in), out) << in;
 }
 
+TEST(Conform, MicroTimesHaveSixDigits) {
+  const std::string layout = "\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse ";
+  const std::pair<std::string, std::string> rows[] = {
+      {"2020-01-01T00:00:00Z", "\"Z\" as \".000000\""},
+      {"2020-01-01T00:00:00.12345Z", "\".12345Z\" as \".000000\""},
+      {"2020-01-01T00:00:00-01:00", "\"-01:00\" as \".000000\""},
+      {"2020-01-01T00:00:00.1234567Z", "\"7Z\" as \"Z07:00\""},
+      {"2020-01-01T00:00:00.123456-01:00", ""},
+  };
+  for (const auto& [time, why] : rows)
+    EXPECT_EQ(conformed(kube::kLease, "{\"spec\":{\"renewTime\":\"" + time + "\"}}"),
+              why.empty() ? R"({"spec":{"renewTime":"2020-01-01T01:00:00.123456Z"}})"
+                          : "parsing time \"" + time + layout + why);
+}
+
 TEST(Conform, UnknownFieldsAreNamedWithTheirPlace) {
   json::Arena arena;
   json::Value document =

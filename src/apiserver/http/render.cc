@@ -129,7 +129,8 @@ void Renderer::table_begin(kube::KindId kind, const ListMeta& meta, bool headers
     w.array();
     for (const Column& column : columns_for(kind)) {
       w.object().member("name").string(column.name).member("type").string(column.type);
-      w.member("format").string(column.format).member("description").string("");
+      w.member("format").string(column.format).member("description");
+      w.string(column.description);
       w.member("priority").integer(column.priority).end();
     }
     w.end();

@@ -35,6 +35,7 @@ struct Column {
   std::string format = "";      // "name" for the column that names the object
   int priority = 0;             // 1: only shown when wide
   Cell cell;
+  std::string description = "";  // of custom kinds
 };
 
 struct Subresource {

@@ -73,6 +73,7 @@ Result<Ok> begin_create(const KindRow& row, Edit& edit, const Birth& birth) {
   // k8s 1.36: told as an error of the server, with 500 and no reason.
   if (!Peek(metadata)["resourceVersion"].text().empty())
     return fail(Reason::kUnknown, "resourceVersion should not be set on objects to be created");
+  // k8s 1.36: a generation stays where the kind does not count any.
   for (const std::string_view field :
        {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     json::erase(metadata, field);

@@ -71,7 +71,7 @@ Result<Ok> write_scale(const KindRow& row, Edit& edit, const json::Value& scale)
   const Peek posted(scale);
   const std::int64_t wanted = posted["spec"]["replicas"].integer_or(0);
   const std::string name(posted["metadata"]["name"].text());
-  if (wanted < 0)
+  if (wanted < 0 && !row.custom)  // custom kinds check what it becomes
     return tl::unexpected(invalid_about(
         "Scale", "autoscaling", name,
         {{"FieldValueInvalid",

@@ -49,6 +49,9 @@ std::string told(std::string why) {
   // k8s 1.36: one of the sentences lacks the comma of the others.
   constexpr std::string_view kOpening = ", expected: '('";
   if (why.ends_with(kOpening)) why = why.substr(0, why.size() - kOpening.size()) + " expected: '('";
+  // k8s 1.36: the place of a key is told as Go prints none.
+  constexpr std::string_view kKey = "key: Invalid value";
+  if (why.starts_with(kKey)) why.replace(0, 3, "<nil>");
   return "unable to parse requirement: " + why;
 }
 
