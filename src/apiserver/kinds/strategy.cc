@@ -77,7 +77,6 @@ Result<Ok> begin_create(const KindRow& row, Edit& edit, const Birth& birth) {
   for (const std::string_view field :
        {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     json::erase(metadata, field);
-  // k8s 1.36: kinds that do not count keep what they are given.
   if (Peek(metadata)["generation"].integer_or(0) == 0) json::erase(metadata, "generation");
   const std::string_view prefix = Peek(metadata)["generateName"].text();
   if (Peek(metadata)["name"].text().empty() && !prefix.empty())
