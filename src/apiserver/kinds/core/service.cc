@@ -83,7 +83,7 @@ void new_service(Edit& edit) {
     (*spec)["ipFamilies"] = {"IPv4", "IPv6"};
   }
   set_default(*spec, "ipFamilyPolicy", "SingleStack");
-  if (Peek(*spec)["ipFamilies"].size() == 0) (*spec)["ipFamilies"] = {"IPv4"};
+  if (Peek(*spec)["ipFamilies"].size() == 0) (*spec)["ipFamilies"] = json::List({"IPv4"});
 }
 
 // What was allotted stays allotted when an update leaves it out.
