@@ -160,7 +160,7 @@ class StageReader {
     if (const json::Slice event = from["event"]; event && !event.is_null())
       step.event = {event["type"].text(), event["reason"].text(), event["message"].text()};
     if (const json::Slice change = from["finalizers"]; change && !change.is_null()) {
-      step.finalizers.emplace();
+      step.finalizers = Stages::Finalizers{};
       step.finalizers->empty = change["empty"].boolean();
       for (const json::Slice each : change["add"].elements())
         step.finalizers->add.push_back(each["value"].text());
