@@ -119,6 +119,13 @@ Result<Update> as_updated(const kube::ApiRequest& request, const Object& old, st
   if (request.subresource == "status") {
     const std::string all = std::move(next);
     next = with_member(before, "status", Slice(all)["status"]);
+    // k8s 1.36: a Deployment's annotations may come with its status; its controller writes the
+    // revision so, without counting a generation.
+    if (old.kind() == kube::kDeployment) {
+      const std::string metadata = with_member(std::string(was["metadata"].raw()), "annotations",
+                                               Slice(all)["metadata"]["annotations"]);
+      next = with_member(next, "metadata", Slice(metadata));
+    }
   } else if (has_status(old.kind())) {
     next = with_member(next, "status", was["status"]);
   }
