@@ -61,6 +61,7 @@ struct Cause {
 struct About {
   std::string name = {}, group = {}, kind = {}, uid = {};
   std::string continue_token = {};  // how to go on with a list that expired
+  std::string reason = {};          // as a webhook words it; Kubernetes may have no such name
 };
 
 struct Error {

@@ -79,8 +79,10 @@ std::string status_json(const Error& error, const About& request) {
   if (!about.continue_token.empty()) w.member("continue").string(about.continue_token);
   w.end();
   w.member("status").string("Failure").member("message").string(error.message);
-  if (!name_of(error.reason).empty()) w.member("reason").string(name_of(error.reason));
-  const bool routed = error.about && speaks_of_nothing(error.reason);
+  const bool own = !about.reason.empty();
+  const std::string_view reason = own ? std::string_view(about.reason) : name_of(error.reason);
+  if (!reason.empty()) w.member("reason").string(reason);
+  const bool routed = error.about && !own && speaks_of_nothing(error.reason);
   const bool any = routed || !about.name.empty() || !about.group.empty() || !about.kind.empty() ||
                    !about.uid.empty() || !error.causes.empty() || error.retry_after;
   if (any) {

@@ -176,6 +176,8 @@ TEST_F(S05_webhooks, AReviewTellsAllAboutTheRequest) {
 TEST_F(S05_webhooks, AValidatingWebhookRefuses) {
   Webhook hook([](json::Slice request) -> std::string {
     if (request["name"].text() == "plain") return R"("allowed":false)";
+    if (request["name"].text() == "known")
+      return R"("allowed":false,"status":{"code":403,"reason":"Forbidden"})";
     return R"("allowed":false,"status":{"message":"not today","code":418,"reason":"Teapot"})";
   });
   install("validating", hook);
@@ -185,6 +187,10 @@ TEST_F(S05_webhooks, AValidatingWebhookRefuses) {
   post("configmaps", "@configmap m")
       .fails(418, "Teapot",
              "admission webhook \"check.example.com\" denied the request: not today");
+  post("configmaps", "@configmap known")
+      .fails(403, "Forbidden",
+             "admission webhook \"check.example.com\" denied the request: Forbidden")
+      .has("{details: <absent>}");
   get("configmaps/m").expect(404);
 }
 

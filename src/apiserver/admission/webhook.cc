@@ -360,7 +360,12 @@ Result<WebhookVerdict> verdict_of(const Webhook& hook, std::string_view reply, s
                              : !reason.empty() ? by + ": " + reason
                                                : by + " without explanation";
     verdict.denial.code = std::max(400, static_cast<int>(status["code"].integer().value_or(400)));
-    if (!verdict.denial.about) verdict.denial.about = std::make_shared<const About>();
+    const json::Slice details = status["details"];
+    verdict.denial.about = std::make_shared<const About>(About{.name = details["name"].text(),
+                                                               .group = details["group"].text(),
+                                                               .kind = details["kind"].text(),
+                                                               .uid = details["uid"].text(),
+                                                               .reason = reason});
   }
   return verdict;
 }

@@ -5,6 +5,7 @@
 
 #include "apiserver/admission/admission_lab.h"
 #include "apiserver/auth/base64.h"
+#include "kube/status.h"
 
 namespace berth::apiserver {
 namespace {
@@ -160,6 +161,14 @@ TEST_F(WebhooksTest, DeniesInTheWebhooksWords) {
   EXPECT_EQ(told.message, R"(admission webhook "m.example.com" denied the request: no)");
   EXPECT_EQ(told.code, 403);
   EXPECT_EQ(told.reason, Reason::kForbidden);
+  const std::string told_status = kube::status_json(told);
+  EXPECT_FALSE(json::Slice(told_status)["details"]);
+  const Error own =
+      denied(R"("allowed":false,"status":{"code":418,"reason":"Teapot","details":{"name":"it"}})");
+  EXPECT_EQ(own.message, R"(admission webhook "m.example.com" denied the request: Teapot)");
+  const std::string status = kube::status_json(own);
+  EXPECT_EQ(json::Slice(status)["reason"].text(), "Teapot");
+  EXPECT_EQ(json::Slice(status)["details"].raw(), R"({"name":"it"})");
 }
 
 struct BadReply {
