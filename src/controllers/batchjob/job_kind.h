@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an application of some kind is made from a BatchJob, and what its status means: rows of data,
+// so that a new kind is a file (or a ConfigMap) and no code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "json/slice.h"
+
+namespace berth::controllers {
+
+// What every kind of application can be, in the words of table 3.4.
+enum class ApplicationState : std::uint8_t {
+  kSubmitted,
+  kRunning,
+  kCompleted,
+  kFailed,
+  kSubmissionFailed,
+  kSuspended,
+  kUnknown,
+};
+std::string_view name_of(ApplicationState);
+
+// What cannot be read off the application itself.
+enum class ExecutorsMust : std::uint8_t { kAnything, kRun, kBeGone };
+
+struct StateRule {
+  ApplicationState state = ApplicationState::kUnknown;
+  // All must hold: the value at the path is one of these. "" is also what is absent; a path may
+  // pick an element by its type, `conditions[Complete]`, and ask all members, `executorState.*`.
+  std::vector<std::pair<std::string, std::vector<std::string>>> where;
+  ExecutorsMust executors = ExecutorsMust::kAnything;
+};
+
+// How executors come and go while it runs.
+enum class Elastic : std::uint8_t { kDoor, kReplicas, kRestart };
+
+struct JobKind {
+  std::string name;         // "spark"
+  std::string from;         // the member of BatchJob.spec with the user's part
+  std::string api_version;  // of the application
+  std::string kind;
+  std::string resource;
+  std::string into;                                         // where the user's part goes
+  std::vector<std::pair<std::string, std::string>> rename;  // of its members, by path
+  std::string application;                                  // templates, as JSON
+  std::string dynamic;  // merged too where the run may grow; "" for none
+  std::string resize;   // of a running one; "" where it takes none
+  Elastic elastic = Elastic::kRestart;
+  std::string executors;             // labels of its executor pods, a template
+  std::vector<std::string> message;  // paths, the first that says something
+  std::vector<StateRule> states;     // the first that holds
+};
+
+// Of a file in YAML. An error names the place and what may stand there; `source` names the file.
+Result<JobKind> read_job_kind(std::string_view yaml, std::string_view source);
+// Those that are built in: spark, flink, flink-cluster, job.
+const std::vector<JobKind>& built_in_job_kinds();
+
+}  // namespace berth::controllers
