@@ -43,6 +43,12 @@ class PostedReply final : public HttpReply::Impl {
   void end() override {
     loop_.post([c = conversation_, id = request_] { c->end(id); });
   }
+  void upgrade(Headers headers, WebSocketLimits limits,
+               Done<std::shared_ptr<WebSocket>> open) override {
+    loop_.post(
+        [c = conversation_, id = request_, h = std::move(headers), limits,
+         o = std::move(open)]() mutable { c->upgrade(id, std::move(h), limits, std::move(o)); });
+  }
   bool gone() const override { return conversation_->gone(); }
   void when_gone(Done<Ok> left) override {
     loop_.post([c = conversation_, id = request_, l = std::move(left)]() mutable {
@@ -84,6 +90,7 @@ void Conversation::start() {
 void Conversation::turn_away() { refuse(503, "too many connections; try again later"); }
 
 void Conversation::drain() {
+  if (socket_) socket_->close(kCloseGoingAway, "the server ends");
   const bool idle = state_ == State::kReading && !decoder_.started();
   if (idle || state_ == State::kHandshake) close();
 }
@@ -96,6 +103,7 @@ void Conversation::close() {
   if (write_timer_ != TimerId::kNone) loop_.cancel(write_timer_);
   write_timer_ = TimerId::kNone;
   peer_left();
+  if (socket_) socket_->gone();
   for (const auto& out : std::exchange(out_, {})) out->taken(tl::unexpected(peer_is_gone(peer_)));
   stream_.reset();
   std::exchange(host_, nullptr)->ended(id_);
@@ -130,6 +138,7 @@ void Conversation::on_bytes(Stream::Bytes bytes) {
   if (!bytes) return close();
   if (!bytes->empty()) {
     if (state_ == State::kReading) return feed(*bytes);
+    if (state_ == State::kUpgraded) return socket_->on_bytes(*bytes);
     if (state_ != State::kLingering) {
       ahead_.append(*bytes);  // and nothing more is read before its turn
       return;
@@ -298,6 +307,40 @@ void Conversation::end(std::uint64_t request) {
   if (chunked_) out.pieces.emplace_back(kLastChunk);
   out.ends_reply = true;
   enqueue(std::move(out));
+}
+
+void Conversation::upgrade(std::uint64_t request, Headers headers, WebSocketLimits limits,
+                           Done<std::shared_ptr<WebSocket>> open) {
+  if (!is_current(request) || state_ != State::kHandling || gone_)
+    return open(tl::unexpected(peer_is_gone(peer_)));
+  stop_timer();
+  state_ = State::kUpgraded;
+  keep_alive_ = false;
+  headers.add("Date", http_date(loop_.clock().wall()));
+  Outgoing out;
+  out.pieces.push_back(encode_head(101, headers));
+  enqueue(std::move(out));
+  WebSocketWire& wire = *this;
+  socket_ = std::make_unique<WebSocketSession>(loop_, wire, limits);
+  if (const std::string ahead = std::exchange(ahead_, {}); !ahead.empty()) socket_->on_bytes(ahead);
+  open(posted_socket(loop_, shared_from_this()));
+}
+
+void Conversation::send_frame(std::vector<std::string> pieces, Done<Ok> taken, bool last) {
+  Outgoing out;
+  out.pieces = std::move(pieces);
+  out.taken = std::move(taken);
+  out.ends_reply = last;
+  enqueue(std::move(out));
+}
+
+void Conversation::read_on() {
+  if (state_ == State::kUpgraded) read();
+}
+
+// Not inline: what asks for it is in the middle of something.
+void Conversation::cut() {
+  loop_.post([self = shared_from_this()] { self->close(); });
 }
 
 void Conversation::abandon(std::uint64_t request) {

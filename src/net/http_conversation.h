@@ -11,6 +11,7 @@
 #include "net/http_codec.h"
 #include "net/http_server.h"
 #include "net/stream.h"
+#include "net/websocket_session.h"
 
 namespace berth::net {
 
@@ -31,7 +32,8 @@ class ConversationHost {
 
 // Loop-confined, except gone(). Replies hold it by shared_ptr and reach it through posted tasks; it
 // is inert once closed, and then does not touch its host.
-class Conversation : public std::enable_shared_from_this<Conversation> {
+class Conversation final : public std::enable_shared_from_this<Conversation>,
+                           private WebSocketWire {
  public:
   Conversation(ConversationHost&, std::uint64_t id, std::unique_ptr<Stream>);
 
@@ -45,9 +47,11 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   void begin(std::uint64_t request, int status, Headers);
   void write(std::uint64_t request, std::string, Done<Ok> taken);
   void end(std::uint64_t request);
+  void upgrade(std::uint64_t request, Headers, WebSocketLimits, Done<std::shared_ptr<WebSocket>>);
   void abandon(std::uint64_t request);
   void when_gone(std::uint64_t request, Done<Ok>);
   bool gone() const { return gone_; }
+  WebSocketSession* socket() { return socket_.get(); }  // null: it has not become one
 
  private:
   enum class State : unsigned char {
@@ -55,6 +59,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     kReading,    // waits for a request or is in the middle of one
     kHandling,   // the handler has it
     kStreaming,  // between begin() and end()
+    kUpgraded,   // a WebSocket has it
     kEnding,     // the last bytes of a reply are leaving
     kLingering,  // has said everything, lets the peer finish
     kClosed,
@@ -94,6 +99,10 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   void stop_timer();
   void out_of_time();
 
+  void send_frame(std::vector<std::string> pieces, Done<Ok> taken, bool last) override;
+  void read_on() override;
+  void cut() override;
+
   ConversationHost* host_;  // null once closed
   Executor& loop_;
   const std::uint64_t id_;
@@ -115,6 +124,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   bool chunked_ = false;  // the peer understands it
   bool gzip_ = false;
 
+  std::unique_ptr<WebSocketSession> socket_;
   std::deque<std::shared_ptr<Outgoing>> out_;
   bool writing_ = false;
   std::vector<Done<Ok>> gone_watchers_;

@@ -12,6 +12,7 @@
 #include "base/scope.h"
 #include "net/http.h"
 #include "net/tls.h"
+#include "net/websocket.h"
 
 namespace berth::net {
 
@@ -20,9 +21,9 @@ enum class Gzip : unsigned char {
   kIfLarge,  // when the peer accepts it and the body has HttpServerOptions::gzip_from bytes
 };
 
-// The answer to one request; exactly one of send() and begin() is called. Movable, usable from any
-// thread. Dropped unanswered, the peer gets a 500; dropped between begin() and end(), the peer sees
-// the connection break, so that half a body is not taken for a whole one.
+// The answer to one request; exactly one of send(), begin() and upgrade() is called. Movable,
+// usable from any thread. Dropped unanswered, the peer gets a 500; dropped between begin() and
+// end(), the peer sees the connection break, so that half a body is not taken for a whole one.
 class HttpReply {
  public:
   class Impl {
@@ -32,6 +33,7 @@ class HttpReply {
     virtual void begin(int status, Headers) = 0;
     virtual void write(std::string, Done<Ok>) = 0;
     virtual void end() = 0;
+    virtual void upgrade(Headers, WebSocketLimits, Done<std::shared_ptr<WebSocket>>) = 0;
     virtual bool gone() const = 0;
     virtual void when_gone(Done<Ok>) = 0;
   };
@@ -45,6 +47,10 @@ class HttpReply {
     impl_->write(std::move(bytes), std::move(taken));
   }  // fires when the bytes left; fails when the peer is gone
   void end() { impl_->end(); }
+  // Instead of send() and begin(): with what accept_websocket() gave. Fails when the peer is gone.
+  void upgrade(Headers headers, WebSocketLimits limits, Done<std::shared_ptr<WebSocket>> open) {
+    impl_->upgrade(std::move(headers), limits, std::move(open));
+  }
   bool gone() const { return impl_->gone(); }
   // Fires when the peer leaves before the answer is complete; Cancelled when it got all of it.
   void when_gone(Done<Ok> left) { impl_->when_gone(std::move(left)); }

@@ -10,29 +10,11 @@
 
 #include "apiserver/http/door.h"
 #include "base/world.h"
+#include "net/fake_client_for_test.h"
 
 namespace berth::apiserver {
 
-// The client's end of one connection.
-struct FakeClient {
-  std::optional<net::HttpResponse> sent = {};  // all at once
-  bool compressible = false;
-  std::optional<int> begun = {};  // or in pieces
-  net::Headers headers = {};
-  std::vector<std::string> pieces = {};
-  bool ended = false;
-  bool abandoned = false;  // the reply was dropped
-  bool reads = true;       // false: what is written stays in the connection
-  bool gone = false;
-  std::vector<Done<Ok>> unread = {};
-  std::vector<Done<Ok>> when_gone = {};
-
-  std::string body() const;  // everything so far
-  int status() const { return sent ? sent->status : begun.value_or(0); }
-  std::string header(std::string_view name) const;
-  void read_one();  // takes what is written, once
-  void leave();
-};
+using net::FakeClient;
 
 // A watch whose events the test gives.
 struct FakeWatch {

@@ -8,42 +8,6 @@
 namespace berth::apiserver {
 namespace {
 
-class FakeReply final : public net::HttpReply::Impl {
- public:
-  explicit FakeReply(std::shared_ptr<FakeClient> client) : client_(std::move(client)) {}
-  ~FakeReply() override {
-    if (!client_->sent && !client_->ended) client_->abandoned = true;
-  }
-  void send(net::HttpResponse response, net::Gzip gzip) override {
-    client_->headers = response.headers;
-    client_->sent = std::move(response);
-    client_->compressible = gzip == net::Gzip::kIfLarge;
-    client_->when_gone.clear();
-  }
-  void begin(int status, net::Headers headers) override {
-    client_->begun = status;
-    client_->headers = std::move(headers);
-  }
-  void write(std::string bytes, Done<Ok> taken) override {
-    if (client_->gone) return taken(fail(Reason::kUnreachable, "gone"));
-    client_->pieces.push_back(std::move(bytes));
-    if (client_->reads) return taken(Ok{});
-    client_->unread.push_back(std::move(taken));
-  }
-  void end() override {
-    client_->ended = true;
-    client_->when_gone.clear();
-  }
-  bool gone() const override { return client_->gone; }
-  void when_gone(Done<Ok> left) override {
-    if (client_->gone) return left(Ok{});
-    client_->when_gone.push_back(std::move(left));
-  }
-
- private:
-  std::shared_ptr<FakeClient> client_;
-};
-
 class Stream final : public kube::WatchStream {
  public:
   explicit Stream(std::shared_ptr<FakeWatch> watch) : watch_(std::move(watch)) {}
@@ -61,27 +25,6 @@ class Stream final : public kube::WatchStream {
 };
 
 }  // namespace
-
-std::string FakeClient::body() const {
-  if (sent) return sent->body;
-  std::string out;
-  for (const std::string& piece : pieces) out += piece;
-  return out;
-}
-
-std::string FakeClient::header(std::string_view name) const {
-  return std::string(headers.get(name));
-}
-
-void FakeClient::read_one() {
-  for (Done<Ok>& taken : std::exchange(unread, {})) taken(Ok{});
-}
-
-void FakeClient::leave() {
-  gone = true;
-  for (Done<Ok>& left : std::exchange(when_gone, {})) left(Ok{});
-  for (Done<Ok>& taken : std::exchange(unread, {})) taken(fail(Reason::kUnreachable, "gone"));
-}
 
 void FakeWatch::give(std::vector<kube::WatchEvent> events, bool end) {
   std::exchange(waiting, {})(kube::WatchStream::Batch{.events = std::move(events), .end = end});
@@ -109,7 +52,7 @@ std::shared_ptr<FakeClient> DoorLab::send(net::HttpRequest http, std::string add
   client->reads = reads;
   io.post([this, http = std::move(http), address, client]() mutable {
     door->handle(std::move(http), {.address = address},
-                 net::HttpReply(std::make_shared<FakeReply>(client)));
+                 net::HttpReply(std::make_shared<net::FakeReply>(client)));
   });
   settle();
   return client;

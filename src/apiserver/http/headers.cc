@@ -31,15 +31,6 @@ std::string_view cut(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-std::string address_of(std::string_view peer) {
-  return std::string(peer.substr(0, peer.rfind(':')));
-}
-
-bool is_loopback(std::string_view address) {
-  return address.starts_with("127.") || address == "[::1]" || address == "::1" ||
-         address.starts_with("[::ffff:127.") || address.starts_with("::ffff:127.");
-}
-
 std::optional<std::string> chosen_audit_id(const net::Headers& headers) {
   const std::string_view id = headers.get("Audit-Id");
   if (id.empty() || id.size() > kMostAuditId) return std::nullopt;

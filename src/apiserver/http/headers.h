@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "net/address.h"
 #include "net/http.h"
 
 namespace berth::apiserver {
 
-std::string address_of(std::string_view peer);  // "127.0.0.1" of "127.0.0.1:51234"
-bool is_loopback(std::string_view address);
+using net::address_of;
+using net::is_loopback;
 
 // A client may bring its own, so that what several servers log can be put together.
 std::optional<std::string> chosen_audit_id(const net::Headers&);

@@ -1,37 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/http/query.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "json/writer.h"
 #include "net/http.h"
+#include "net/query.h"
 
 namespace berth::apiserver {
-namespace {
 
-std::optional<std::string> decoded(std::string_view text) {
-  std::string spaced(text);
-  std::replace(spaced.begin(), spaced.end(), '+', ' ');
-  return net::percent_decode(spaced);
-}
-
-}  // namespace
-
-Query::Query(std::string_view encoded) {
-  while (!encoded.empty()) {
-    const std::string_view pair = encoded.substr(0, encoded.find('&'));
-    encoded.remove_prefix(std::min(pair.size() + 1, encoded.size()));
-    if (pair.empty() || pair.find(';') != std::string_view::npos) continue;
-    const std::size_t equals = pair.find('=');
-    auto name = decoded(pair.substr(0, equals));
-    auto value =
-        equals == std::string_view::npos ? std::string() : decoded(pair.substr(equals + 1));
-    if (name && value) pairs_.emplace_back(std::move(*name), std::move(*value));
-  }
-}
+Query::Query(std::string_view encoded) : pairs_(net::query_pairs(encoded)) {}
 
 std::optional<std::string_view> Query::first(std::string_view name) const {
   for (const auto& [key, value] : pairs_)
