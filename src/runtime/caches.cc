@@ -26,8 +26,11 @@ void Caches::need(const Spec& spec) {
   BERTH_CHECK(!started_, "controllers are added before the start");
   for (const WatchSpec& watch : spec.watched()) {
     const kube::Kind& kind = kube::kind_of(watch.kind);
-    auto& [id, kept] = kinds_[fmt::format("{}.{}", kind.plural, kind.group)];
+    const auto [at, fresh] = kinds_.try_emplace(fmt::format("{}.{}", kind.plural, kind.group));
+    auto& [id, kept] = at->second;
     id = watch.kind;
+    kept.if_served = watch.if_served && (fresh || kept.if_served);
+    finding_ |= watch.if_served;
     by_id_[watch.kind] = &kept;
     if (watch.keep == Keep::kDocument) kept.keep = Keep::kDocument;
   }
@@ -38,6 +41,7 @@ void Caches::need(const Spec& spec) {
     BERTH_CHECK(fresh || at->second == index.by, "two indexes of one name");
   }
   following_ |= spec.follows() != nullptr;
+  finding_ |= following_;
   for (const auto& [name, by] : spec.everywhere()) {
     const auto [at, fresh] = everywhere_.try_emplace(name, by);
     BERTH_CHECK(fresh || at->second == by, "two indexes of one name");
@@ -47,17 +51,20 @@ void Caches::need(const Spec& spec) {
 void Caches::start(Task synced) {
   started_ = true;
   synced_ = std::move(synced);
-  missing_ = kinds_.size();
+  missing_ = static_cast<std::size_t>(std::count_if(
+      kinds_.begin(), kinds_.end(), [](const auto& of) { return !of.second.second.if_served; }));
+  if (missing_ == 0) scope_.post([this] { synced_(); });
   for (auto& [name, of] : kinds_) {
+    if (of.second.if_served) continue;
     make(name, of.first, of.second);
     of.second.informer->on_synced([this] {
       if (--missing_ == 0) synced_();
       settle();
     });
   }
-  if (kinds_.empty()) scope_.post([this] { synced_(); });
-  for (auto& [name, of] : kinds_) of.second.informer->start();
-  if (!following_) return;
+  for (auto& [name, of] : kinds_)
+    if (of.second.informer) of.second.informer->start();
+  if (!finding_) return;
   finder_ = std::make_unique<KindFinder>(scope_, transport_, random_.fork("kinds"),
                                          [this](const ServedKinds& served) { follow(served); });
   finder_->start();
@@ -84,7 +91,7 @@ void Caches::make(const std::string& name, KindId id, Kept& kept) {
   const bool defines =
       (kind.group == "apiextensions.k8s.io" && kind.plural == "customresourcedefinitions") ||
       (kind.group == "apiregistration.k8s.io" && kind.plural == "apiservices");
-  if (defines && following_) {
+  if (defines && finding_) {
     const auto changed = [this] { finder_->look_again(); };
     kept.informer->on_synced([this, changed, informer = kept.informer.get()] {
       informer->add_handler({.added = [changed](const Object&) { changed(); },
@@ -92,12 +99,12 @@ void Caches::make(const std::string& name, KindId id, Kept& kept) {
                              .deleted = [changed](const Object&) { changed(); }});
     });
   }
-  for (const auto& follower : followers_) follower(*kept.informer);
+  for (const auto& follower : followers_) follower(id, *kept.informer);
 }
 
-void Caches::on_informer(std::function<void(client::Informer<>&)> follower) {
+void Caches::on_informer(std::function<void(KindId, client::Informer<>&)> follower) {
   for (auto& [name, of] : kinds_)
-    if (of.second.informer) follower(*of.second.informer);
+    if (of.second.informer) follower(of.first, *of.second.informer);
   followers_.push_back(std::move(follower));
 }
 
@@ -111,7 +118,7 @@ void Caches::on_followed(Task then) {
 void Caches::settle() {
   if (followed_ || !found_ || missing_ > 0) return;
   for (const auto& [name, of] : kinds_)
-    if (!of.second.informer->synced()) return;
+    if (of.second.informer && !of.second.informer->synced()) return;
   followed_ = true;
   for (Task& task : std::exchange(on_followed_, {})) scope_.post(std::move(task));
 }
@@ -123,8 +130,11 @@ void Caches::follow(const ServedKinds& served) {
     const kube::Kind& kind = kube::kind_of(one.kind);
     now[{kind.group, kind.kind}] = one;
     // k8s 1.36: Events come and go too often to be followed.
-    if (one.can("list") && one.can("watch") && one.can("delete") && kind.plural != "events")
-      wanted.emplace(fmt::format("{}.{}", kind.plural, kind.group), one.kind);
+    const std::string name = fmt::format("{}.{}", kind.plural, kind.group);
+    const auto kept = kinds_.find(name);
+    const bool follow = following_ && one.can("delete") && kind.plural != "events";
+    const bool awaited = kept != kinds_.end() && kept->second.second.if_served;
+    if (one.can("list") && one.can("watch") && (follow || awaited)) wanted.emplace(name, one.kind);
   }
   const auto stale = [&](KindId id) {
     const std::string version = kube::kind_of(id).api_version();
@@ -144,13 +154,11 @@ void Caches::follow(const ServedKinds& served) {
   for (const auto& [name, id] : wanted) {
     const auto [at, fresh] = kinds_.try_emplace(name);
     Kept& kept = at->second.second;
-    by_id_[id] = &kept;
-    if (!fresh) continue;
-    at->second.first = id;
-    kept.own = &scope_.child("followed " + name);
-    make(name, id, kept);
-    kept.informer->on_synced([this] { settle(); });
-    kept.informer->start();
+    if (!kept.if_served) by_id_[id] = &kept;
+    if (kept.informer) continue;
+    // Who named a version gets that one, where it is served.
+    if (fresh) at->second.first = id;
+    begin(name, at->second.first, kept);
   }
   if (std::exchange(found_, true)) return;
   scope_.after(kFollowPatience, [this] {
@@ -160,15 +168,34 @@ void Caches::follow(const ServedKinds& served) {
   settle();
 }
 
+void Caches::begin(const std::string& name, KindId id, Kept& kept) {
+  kept.own = &scope_.child("followed " + name);
+  make(name, id, kept);
+  kept.informer->on_synced([this] { settle(); });
+  kept.informer->start();
+}
+
 void Caches::unfollow(Kinds::iterator at) {
+  if (at->second.second.if_served) {
+    Kept& kept = at->second.second;
+    release(kept);
+    // It is kept until nothing of it runs any more; its place is free for the next.
+    std::shared_ptr<client::Informer<>> last = std::move(kept.informer);
+    std::exchange(kept.own, nullptr)->close({}, [last] {});
+    return;
+  }
   auto node = kinds_.extract(at);
   Kept& kept = node.mapped().second;
   std::erase_if(by_id_, [&](const auto& of) { return of.second == &kept; });
+  release(kept);
+  kept.own->close({}, [node = std::move(node)] {});
+}
+
+void Caches::release(Kept& kept) {
   for (const auto& [revision, id] : kept.by_revision) fulfil(id);
   for (const auto& [key, id] : kept.by_key) fulfil(id);
   kept.by_revision.clear();
   kept.by_key.clear();
-  kept.own->close({}, [node = std::move(node)] {});
 }
 
 void Caches::remember_gone(const Object& object) {
@@ -182,8 +209,10 @@ void Caches::remember_gone(const Object& object) {
 std::vector<const Object*> Caches::everywhere(std::string_view index,
                                               std::string_view value) const {
   std::vector<const Object*> all;
-  for (const auto& [name, of] : kinds_)
+  for (const auto& [name, of] : kinds_) {
+    if (!of.second.informer) continue;
     for (const Object* object : of.second.informer->by_index(index, value)) all.push_back(object);
+  }
   return all;
 }
 
@@ -214,7 +243,7 @@ std::vector<KindId> Caches::followed() const {
 std::vector<std::string> Caches::unsynced() const {
   std::vector<std::string> names;
   for (const auto& [name, of] : kinds_)
-    if (of.second.informer == nullptr || !of.second.informer->synced())
+    if (of.second.informer ? !of.second.informer->synced() : !of.second.if_served)
       names.push_back(kube::kind_of(of.first).plural);
   return names;
 }
@@ -225,24 +254,38 @@ client::Informer<>& Caches::informer(KindId kind) {
   return *found->second->informer;
 }
 
-const client::Informer<>& Caches::kept(KindId kind) const {
-  return const_cast<Caches*>(this)->informer(kind);
+const client::Informer<>* Caches::kept(KindId kind) const {
+  const auto found = by_id_.find(kind);
+  BERTH_CHECK(found != by_id_.end(), "the kind is not watched");
+  BERTH_CHECK(found->second->informer || found->second->if_served, "nothing has started yet");
+  return found->second->informer.get();
 }
 
-const Object* Caches::get(KindId kind, const Key& key) const { return kept(kind).get(key); }
-std::vector<const Object*> Caches::list(KindId kind) const { return kept(kind).list(); }
+const Object* Caches::get(KindId kind, const Key& key) const {
+  const auto* cache = kept(kind);
+  return cache == nullptr ? nullptr : cache->get(key);
+}
+std::vector<const Object*> Caches::list(KindId kind) const {
+  const auto* cache = kept(kind);
+  return cache == nullptr ? std::vector<const Object*>() : cache->list();
+}
 std::vector<const Object*> Caches::list(KindId kind, std::string_view ns) const {
-  return kept(kind).list(ns);
+  const auto* cache = kept(kind);
+  return cache == nullptr ? std::vector<const Object*>() : cache->list(ns);
 }
 std::vector<const Object*> Caches::by_index(KindId kind, std::string_view index,
                                             std::string_view value) const {
-  return kept(kind).by_index(index, value);
+  const auto* cache = kept(kind);
+  return cache == nullptr ? std::vector<const Object*>() : cache->by_index(index, value);
 }
-kube::Revision Caches::seen(KindId kind) const { return kept(kind).seen(); }
+kube::Revision Caches::seen(KindId kind) const {
+  const auto* cache = kept(kind);
+  return cache == nullptr ? 0 : cache->seen();
+}
 
 bool Caches::holds(const Wait& wait) const {
   const auto found = by_id_.find(wait.target.kind);
-  if (found == by_id_.end()) return true;
+  if (found == by_id_.end() || !found->second->informer) return true;
   const client::Informer<>& cache = *found->second->informer;
   const Target& target = wait.target;
   if (wait.what == Wait::For::kSeen) return cache.seen() >= target.revision;

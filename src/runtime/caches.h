@@ -45,8 +45,8 @@ class Caches final : public Lookup {
   bool synced() const { return started_ && missing_ == 0; }
   std::vector<std::string> unsynced() const;  // kinds
   client::Informer<>& informer(KindId);
-  // Called with every informer there is and will be, where every kind is followed.
-  void on_informer(std::function<void(client::Informer<>&)>);
+  // Called with every informer there is and will be.
+  void on_informer(std::function<void(KindId, client::Informer<>&)>);
   // Runs once every kind that the server had at first is complete, or half a minute later: one
   // that never answers must not hold up the rest. Never inline.
   void on_followed(Task);
@@ -81,16 +81,19 @@ class Caches final : public Lookup {
     std::unique_ptr<client::Informer<>> informer;
     std::multimap<kube::Revision, WaitId> by_revision;
     std::multimap<Key, WaitId> by_key;
-    Scope* own = nullptr;  // of one that is followed, for as long as the server has the kind
+    Scope* own = nullptr;    // of one that is followed, for as long as the server has the kind
+    bool if_served = false;  // then it has no informer until that
   };
   using Kinds = std::map<std::string, std::pair<KindId, Kept>>;
-  const client::Informer<>& kept(KindId) const;
-  void look(Kept&, const Object&);  // at those who wait for something of this object
-  void look(Kept&);                 // at those who wait for a revision
+  const client::Informer<>* kept(KindId) const;  // null: the server does not have it
+  void look(Kept&, const Object&);               // at those who wait for something of this object
+  void look(Kept&);                              // at those who wait for a revision
   void fulfil(WaitId);
   void make(const std::string& name, KindId, Kept&);
   void follow(const ServedKinds&);
+  void begin(const std::string& name, KindId, Kept&);
   void unfollow(Kinds::iterator);
+  void release(Kept&);
   void settle();
   void remember_gone(const Object&);
 
@@ -109,10 +112,11 @@ class Caches final : public Lookup {
 
   // Where every kind is followed.
   bool following_ = false;
+  bool finding_ = false;  // that, or some kinds only if they are served
   std::map<std::string, IndexBy, std::less<>> everywhere_;
   std::unique_ptr<KindFinder> finder_;
   std::map<std::pair<std::string, std::string>, ServedKind> served_;  // by group and kind
-  std::vector<std::function<void(client::Informer<>&)>> followers_;
+  std::vector<std::function<void(KindId, client::Informer<>&)>> followers_;
   std::vector<Task> on_followed_;
   bool found_ = false, followed_ = false;
   std::set<std::string, std::less<>> gone_;  // uids, the latest of

@@ -41,9 +41,15 @@ Runner::Runner(Scope& parent, const Controller& controller, Caches& caches,
 
 void Runner::attach() {
   for (const WatchSpec& watch : spec_.watched())
-    if (watch.mapping) listen(caches_.informer(watch.kind), watch.mapping, watch.batched);
+    if (watch.mapping && watch.if_served)
+      caches_.on_informer([this, &watch](KindId kind, client::Informer<>& any) {
+        if (kind == watch.kind) listen(any, watch.mapping, watch.batched);
+      });
+    else if (watch.mapping)
+      listen(caches_.informer(watch.kind), watch.mapping, watch.batched);
   if (spec_.follows())
-    caches_.on_informer([this](client::Informer<>& any) { listen(any, spec_.follows(), {}); });
+    caches_.on_informer(
+        [this](KindId, client::Informer<>& any) { listen(any, spec_.follows(), {}); });
   if (!spec_.outside()) return;
   scope_.on_close([this] { alive_.reset(); });
   spec_.outside()(

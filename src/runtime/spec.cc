@@ -87,6 +87,12 @@ Spec& Spec::reads(KindId kind, client::Keep keep) {
   return *this;
 }
 
+Spec& Spec::watches_if_served(KindId kind, Mapping mapping) {
+  watches_.push_back({.kind = kind, .mapping = std::move(mapping), .if_served = true});
+  // Whoever waits for a kind is told by its definition.
+  return reads(kube::kCustomResourceDefinition, client::Keep::kMetadata);
+}
+
 Spec& Spec::index(KindId kind, std::string_view name, IndexBy by) {
   indexes_.push_back({kind, std::string(name), by});
   return *this;

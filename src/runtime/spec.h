@@ -50,6 +50,7 @@ struct WatchSpec {
   Mapping mapping = nullptr;  // null: read, but wakes nobody
   client::Keep keep = client::Keep::kDocument;
   Duration batched = {};  // what it wakes waits so long for more of the kind
+  bool if_served = false;
 };
 struct IndexSpec {
   KindId kind{};
@@ -71,6 +72,8 @@ class Spec {
   // `batched`: a key that a change wakes runs so much later, once for all changes until then.
   Spec& watches(KindId, Mapping, Duration batched = {});
   Spec& reads(KindId, client::Keep = client::Keep::kDocument);
+  // A kind that the server may not have, or not yet: until it does there are no objects of it.
+  Spec& watches_if_served(KindId, Mapping);
   Spec& index(KindId, std::string_view name, IndexBy);
   Spec& index_by_controller(KindId kind) { return index(kind, kByController, &controller_uid); }
 

@@ -263,6 +263,48 @@ TEST(ControllerRuntime, EventsAreTold) {
   EXPECT_THAT(lab.events(), ElementsAre("Seen: a map"));
 }
 
+TEST(ControllerRuntime, AKindThatTheServerDoesNotHaveHoldsNobodyUp) {
+  const KindId widget = kube::learn_kind({"example.com", "v1", "Widget", "widgets", true});
+  const std::vector<KindId> kinds = {kube::kConfigMap, kube::kCustomResourceDefinition};
+  std::vector<std::string> seen;
+  Lab lab({.controllers = toy(Spec("patient")
+                                  .reconciles(kube::kConfigMap)
+                                  .watches_if_served(widget, runtime::same_name()),
+                              [&](const View& view, const Key& key, WallTime) {
+                                const bool there = view.get(widget, key) != nullptr;
+                                seen.push_back(key.name + (there ? " with" : " without"));
+                                return Plan::done();
+                              }),
+           .kinds = kinds});
+  ASSERT_TRUE(lab.create(config_map("a")));
+  lab.run(1min);
+  EXPECT_THAT(seen, ElementsAre("a without"));
+
+  const auto serve = [&](bool yes) {
+    std::vector<KindId> now = kinds;
+    if (yes) now.push_back(widget);
+    lab.server.serve(now);
+    if (yes)
+      ASSERT_TRUE(lab.create(
+          R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"}})"));
+    else
+      lab.erase(kube::kCustomResourceDefinition, {"", "widgets.example.com"});
+    lab.run(1min);
+  };
+  const char* mine =
+      R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","namespace":"default"}})";
+  for (int round = 0; round < 2; ++round) {  // a kind may come back
+    serve(true);
+    ASSERT_TRUE(lab.create(mine));
+    lab.run(1min);
+    EXPECT_EQ(seen.back(), "a with");
+    lab.erase(widget, {"default", "a"});
+    lab.run(1min);
+    EXPECT_EQ(seen.back(), "a without");
+    serve(false);
+  }
+}
+
 TEST(ControllerRuntimeDeathTest, WhatIsNotDeclaredIsNotWritten) {
   const auto undeclared = [] {
     Lab lab({.controllers = toy(Spec("sly").reconciles(kube::kConfigMap),
