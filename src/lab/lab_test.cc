@@ -158,6 +158,34 @@ TEST(SimulatedPods, DeletedStopWithinTheirGraceSayHowTheyEndedAndGo) {
       << "once by the user, once by the kubelet";
 }
 
+TEST(SimulatedPods, StopAfterTheirPreStopHooksButWithinTheirGrace) {
+  Bench bench(some_nodes(1));
+  const auto with_hook = [](std::string_view hook) {
+    return fmt::format(
+        R"({{"name":"main","image":"i","lifecycle":{{"preStop":{}}}}},{{"name":"other","image":"i"}})",
+        hook);
+  };
+  bench.create(PodText("sleeps").container(with_hook(R"({"sleep":{"seconds":10}})")));
+  bench.create(
+      PodText("runs").container(with_hook(R"({"exec":{"command":["sh","-c","sleep 20"]}})")));
+  bench.create(PodText("asks").container(with_hook(R"({"httpGet":{"path":"/bye","port":80}})")));
+  bench.create(PodText("long").container(with_hook(R"({"sleep":{"seconds":100}})")));
+  bench.world.run_for(1s);
+  for (const char* name : {"sleeps", "runs", "asks", "long"}) bench.erase(kube::kPod, name, 30);
+  const auto left = [&](Duration after) {
+    bench.world.run_for(after);
+    std::string out;
+    for (const char* name : {"sleeps", "runs", "asks", "long"})
+      if (bench.phase(name) == "Running") out += fmt::format("{} ", name);
+    return out;
+  };
+  EXPECT_EQ(left(2s), "sleeps runs long ");
+  EXPECT_EQ(left(7s), "sleeps runs long ");
+  EXPECT_EQ(left(4s), "runs long ");
+  EXPECT_EQ(left(10s), "long ");
+  EXPECT_EQ(left(10s), "");
+}
+
 TEST(SimulatedPods, TryAgainWhenAWriteWasRefused) {
   LabOptions options = some_nodes(1);
   options.pace.start = {5s, 5s};

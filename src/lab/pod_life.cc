@@ -80,9 +80,14 @@ class Look {
         in_.pod.metadata()["deletionGracePeriodSeconds"].integer().value_or(30));
     const WallTime asked =
         in_.stopping.unix_nanos != 0 ? in_.stopping : in_.pod.deleted().value_or(in_.now) - grace;
-    const bool runs = std::any_of(containers_.begin(), containers_.end(),
-                                  [](const Container& c) { return c.running(); });
-    const Duration takes = in_.script.stop();
+    bool runs = false;
+    Duration hooks{};
+    for (const Container& c : containers_) {
+      if (!c.running()) continue;
+      runs = true;
+      hooks = std::max(hooks, in_.script.pre_stop(c.spec));
+    }
+    const Duration takes = hooks + in_.script.stop();
     const WallTime due = asked + std::min(takes, grace);
     if (runs && in_.now < due) {
       wait_for(due);

@@ -122,6 +122,16 @@ Run Script::run(json::Slice container, Role role, int restarts) const {
   return {};
 }
 
+Duration Script::pre_stop(json::Slice container) const {
+  constexpr Duration kForever = 24h * 365;  // longer than any grace
+  const json::Slice hook = container["lifecycle"]["preStop"];
+  if (!hook) return {};
+  Duration takes = std::chrono::seconds(hook["sleep"]["seconds"].integer().value_or(0));
+  if (pace_.read_commands)
+    if (const auto performed = perform(hook["exec"])) takes = performed->lasts.value_or(kForever);
+  return drawn({takes, takes}, "preStop");
+}
+
 Duration Script::stop() const {
   if (const auto own = stated("stop-time", "", "stop")) return *own;
   return drawn(pace_.stop, "stop");

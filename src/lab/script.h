@@ -37,6 +37,8 @@ class Script {
   Duration start() const;
   Duration ready(json::Slice container) const;
   Run run(json::Slice container, Role, int restarts) const;
+  // What its preStop hook takes, before it is asked to stop; a hook that is no sleep takes no time.
+  Duration pre_stop(json::Slice container) const;
   Duration stop() const;
   int stop_code() const;     // of a container that was asked to stop and did
   bool never_stops() const;  // deletion waits until somebody takes the annotation away
