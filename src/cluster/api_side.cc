@@ -112,6 +112,12 @@ void ApiSide::make_lab() {
     lease_door_ = std::make_unique<lab::LeaseDoor>(scope_, *lab_, *server_);
 }
 
+void ApiSide::reached_at(const std::string& address, std::uint16_t port) {
+  Random uids = random_.fork("own service");
+  apiserver::write_own_service(*store_, address, port, scope_.executor().clock().wall(),
+                               [&uids] { return kube::random_uid(uids); });
+}
+
 kube::ApiHandler& ApiSide::front() {
   return lease_door_ ? static_cast<kube::ApiHandler&>(*lease_door_) : *server_;
 }

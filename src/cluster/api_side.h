@@ -31,6 +31,7 @@ class ApiSide {
   // Takes over what was kept, writes what every cluster has; `ready` once requests are answered.
   void start(std::function<void(Result<Ok>)> ready);
   void start_lab();
+  void reached_at(const std::string& address, std::uint16_t port);
 
   apiserver::Server& server() { return *server_; }
   // The way in for callers in this process, and for others.

@@ -149,6 +149,9 @@ void Cluster::stop(Task stopped) {
 }
 
 Executor& Cluster::api_loop() { return parts_->api.loop(); }
+void Cluster::reached_at(const std::string& address, std::uint16_t port) {
+  parts_->api.get()->reached_at(address, port);
+}
 apiserver::Server& Cluster::server() { return parts_->api.get()->server(); }
 const apiserver::KindRegistry& Cluster::kinds() { return server().kinds(); }
 void Cluster::handle(apiserver::Credentials credentials, kube::ApiRequest request,

@@ -4,6 +4,7 @@
 // loops it is what `berth up` runs.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -64,6 +65,8 @@ class Cluster {
   void stop(Task stopped);
 
   Executor& api_loop();
+  // Once ready, on the API loop: the place where others reach it, which it tells them.
+  void reached_at(const std::string& address, std::uint16_t port);
   // Once ready, and on the API loop only.
   apiserver::Server& server();
   // A request from outside, whose user is not known yet.

@@ -95,8 +95,9 @@ Result<std::string> ReachableCluster::Parts::open() {
   auto listening = net::HttpServer::start(door.loop(), std::move(http), *door.get());
   if (!listening) return tl::unexpected(listening.error());
   server = *std::move(listening);
-  return fmt::format("https://{}:{}", options.address == "0.0.0.0" ? "127.0.0.1" : options.address,
-                     server->port());
+  const std::string address = options.address == "0.0.0.0" ? "127.0.0.1" : options.address;
+  cluster->reached_at(address, server->port());
+  return fmt::format("https://{}:{}", address, server->port());
 }
 
 ReachableCluster::ReachableCluster(Runtime& real, Metrics& metrics, Logger log,

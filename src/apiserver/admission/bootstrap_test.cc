@@ -9,8 +9,7 @@ namespace {
 TEST(Bootstrap, WritesWhatIsAbsentAndNothingElse) {
   AdmissionLab lab;
   lab.ns("default", R"(,"labels":{"mine":"yes"})");
-  const std::vector<std::string> manifests =
-      bootstrap_objects({.address = "192.0.2.7", .port = 6443, .client_ca = "PEM"});
+  const std::vector<std::string> manifests = bootstrap_objects({.client_ca = "PEM"});
   int uids = 0;
   const auto write = [&] {
     write_bootstrap(lab.store, manifests, lab.now,
@@ -25,10 +24,6 @@ TEST(Bootstrap, WritesWhatIsAbsentAndNothingElse) {
   EXPECT_EQ(
       lab.store.get(kube::kPriorityClass, {"", "system-node-critical"})->member("value").integer(),
       2000001000);
-  const kube::Object service = *lab.store.get(kube::kService, {"default", "kubernetes"});
-  EXPECT_EQ(service.member("spec")["clusterIP"].text(), "10.96.0.1");
-  EXPECT_NE(service.uid(), "");
-  EXPECT_TRUE(service.created().has_value());
   EXPECT_EQ(lab.store.get(kube::kConfigMap, {"kube-system", "extension-apiserver-authentication"})
                 ->member("data")["client-ca-file"]
                 .text(),
@@ -38,11 +33,37 @@ TEST(Bootstrap, WritesWhatIsAbsentAndNothingElse) {
   EXPECT_EQ(lab.store.published(), before);
 }
 
+TEST(Bootstrap, SaysWhereTheServerIsReachedNowWhateverAnEarlierStartSaid) {
+  AdmissionLab lab;
+  int uids = 0;
+  const auto write = [&](std::uint16_t port) {
+    write_own_service(lab.store, "192.0.2.7", port, lab.now,
+                      [&] { return fmt::format("00000000-0000-4000-8000-{:012}", ++uids); });
+    lab.world.run_until_idle(1h);
+    return lab.store.published();
+  };
+  const kube::Key key{"default", "kubernetes"};
+  const kube::Revision first = write(6443);
+  EXPECT_EQ(write(6443), first);
+  write(8443);
+  EXPECT_EQ(uids, 3);
+  const kube::Object service = *lab.store.get(kube::kService, key);
+  EXPECT_EQ(service.member("spec")["clusterIP"].text(), "10.96.0.1");
+  EXPECT_EQ(service.member("spec")["ports"][0]["targetPort"].integer(), 8443);
+  EXPECT_EQ(service.uid(), "00000000-0000-4000-8000-000000000001");
+  EXPECT_TRUE(service.created().has_value());
+  EXPECT_TRUE(service.status()["loadBalancer"].present());
+  EXPECT_EQ(
+      lab.store.get(kube::kEndpoints, key)->member("subsets")[0]["ports"][0]["port"].integer(),
+      8443);
+  EXPECT_EQ(lab.store.get(kube::kEndpointSlice, key)->member("ports")[0]["port"].integer(), 8443);
+}
+
 TEST(Bootstrap, TheServersOwnAddressIsNobodyElses) {
   AdmissionLab lab;
   const Step step = service_addresses(lab.store, Random(1));
-  write_bootstrap(lab.store, bootstrap_objects({.address = "192.0.2.7", .port = 6443}), lab.now,
-                  [] { return "00000000-0000-4000-8000-000000000001"; });
+  write_own_service(lab.store, "192.0.2.7", 6443, lab.now,
+                    [] { return "00000000-0000-4000-8000-000000000001"; });
   lab.world.run_until_idle(1h);
   const auto thief = lab.create(
       R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"x"},"spec":{"clusterIP":"10.96.0.1","ports":[{"port":80}]}})");
