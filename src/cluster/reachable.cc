@@ -83,7 +83,7 @@ Result<std::string> ReachableCluster::Parts::open() {
         [this](auto credentials, auto request, auto done) {
           cluster->handle(std::move(credentials), std::move(request), std::move(done));
         },
-        cluster->kinds(), Random::from_entropy());
+        cluster->kinds(), Random::from_entropy(), apiserver::DoorOptions{.metrics = &metrics});
   });
   net::HttpServerOptions http;
   run_there(door.loop(), [&] { http = door.get()->server_options(); });

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/http/body.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "json/yaml.h"
@@ -87,6 +90,34 @@ kube::Body as_body(std::string bytes, std::string_view media_type) {
 }
 
 }  // namespace
+
+BodyCounts::BodyCounts(Metrics& metrics)
+    : BodyCounts(metrics.counters("berth_apiserver_request_bodies_total",
+                                  "Bodies of requests over HTTP, by the format they came in",
+                                  {"format"})) {}
+
+BodyCounts::BodyCounts(const Labelled<Counter>& bodies)
+    : json_(bodies.with({"json"})),
+      yaml_(bodies.with({"yaml"})),
+      protobuf_(bodies.with({"protobuf"})),
+      patch_(bodies.with({"patch"})),
+      other_(bodies.with({"other"})) {}
+
+void BodyCounts::count(const net::HttpRequest& http) const {
+  if (http.body.empty()) return;
+  const std::string_view type = media_type_of(http.headers);
+  if (type.empty() || net::same_token(type, kJson))
+    json_.add();
+  else if (net::same_token(type, kYaml))
+    yaml_.add();
+  else if (net::same_token(type, kProtobuf))
+    protobuf_.add();
+  else if (std::any_of(std::begin(kPatches), std::end(kPatches),
+                       [&](const PatchName& each) { return each.media_type == type; }))
+    patch_.add();
+  else
+    other_.add();
+}
 
 Result<kube::Body> read_document(net::HttpRequest& http, const KindRow& row,
                                  const DoorLimits& limits) {

@@ -15,7 +15,9 @@ Door::Door(Scope& scope, Executor& api, Handle handle, const KindRegistry& kinds
                     .handle = std::make_shared<const Handle>(std::move(handle)),
                     .kinds = kinds,
                     .random = random,
-                    .options = std::move(options)})) {}
+                    .options = std::move(options)})) {
+  if (state_->options.metrics != nullptr) state_->bodies.emplace(*state_->options.metrics);
+}
 
 Door::~Door() = default;
 

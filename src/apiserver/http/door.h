@@ -9,6 +9,7 @@
 #include "apiserver/auth/auth.h"
 #include "apiserver/http/limits.h"
 #include "apiserver/kinds/registry.h"
+#include "base/metrics.h"
 #include "base/random.h"
 #include "base/scope.h"
 #include "kube/api.h"
@@ -21,6 +22,7 @@ struct DoorOptions {
   // Compression costs more than it saves where nothing is sent anywhere. One object is compressed
   // as the real server would.
   bool gzip_on_loopback = false;
+  Metrics* metrics = nullptr;  // outlives the door; null: nothing is counted
 };
 
 // Loop-confined to its scope's executor, which is the HTTP server's loop; several loops have a door

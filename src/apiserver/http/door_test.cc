@@ -74,6 +74,33 @@ TEST(Door, WhatDescribesTheApiIsNotSentTwice) {
   EXPECT_EQ(ask("/version", "*")->status(), 200);
 }
 
+TEST(Door, CountsBodiesByTheirFormat) {
+  Metrics metrics;
+  DoorLab lab({.metrics = &metrics});
+  const auto post = [&](std::string method, std::string type, std::string body) {
+    net::HttpRequest request{.method = std::move(method),
+                             .target = "/api/v1/namespaces/default/configmaps/m",
+                             .body = std::move(body)};
+    if (!type.empty()) request.headers.add("Content-Type", type);
+    lab.send(std::move(request));
+  };
+  post("PUT", "application/json; charset=utf-8", "{}");
+  post("PUT", "", "{}");
+  post("PUT", "application/yaml", "a: b");
+  post("PUT", "application/vnd.kubernetes.protobuf", "k8s");
+  post("PATCH", "application/merge-patch+json", "{}");
+  post("PATCH", "application/apply-patch+yaml", "{}");
+  post("PUT", "text/plain", "hello");
+  post("DELETE", "application/json", "");
+  std::string told;
+  for (const char* format : {"json", "yaml", "protobuf", "patch", "other"})
+    told += fmt::format("{}={} ", format,
+                        metrics.counters("berth_apiserver_request_bodies_total", "", {"format"})
+                            .with({format})
+                            .value());
+  EXPECT_EQ(told, "json=2 yaml=1 protobuf=1 patch=2 other=1 ");
+}
+
 TEST(Door, AClientsAuditIdIsKept) {
   DoorLab lab;
   lab.answer = [](const kube::ApiRequest&) { return reply_with(config_map("m")); };

@@ -47,6 +47,7 @@ Exchange::Exchange(std::shared_ptr<DoorState> door, const net::HttpPeer& peer, n
 Exchange::~Exchange() { end_watch(); }
 
 void Exchange::begin(net::HttpRequest http, const net::HttpPeer& peer) {
+  if (door_->bodies) door_->bodies->count(http);
   takes_gzip_ = net::accepts_gzip(http.headers);
   audit_id_ = chosen_audit_id(http.headers).value_or("");
   if (audit_id_.empty()) audit_id_ = door_->audit_id();

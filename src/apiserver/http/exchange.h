@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "apiserver/http/body.h"
 #include "apiserver/http/door.h"
 #include "apiserver/http/indenter.h"
 #include "apiserver/http/render.h"
@@ -26,6 +27,7 @@ struct DoorState {
   DoorOptions options;
   std::map<std::string, std::size_t, std::less<>> watches_of = {};  // by address
   std::size_t watches = 0;
+  std::optional<BodyCounts> bodies = {};
 
   WallTime now() const { return api.clock().wall(); }
   std::string audit_id();
