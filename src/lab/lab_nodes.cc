@@ -51,11 +51,6 @@ std::optional<Range> parse_range(std::string_view text) {
   return Range{address, static_cast<std::uint16_t>(size - 2)};
 }
 
-bool complete(json::Slice status) {
-  return status["addresses"].size() > 0 && status["capacity"].size() > 0 &&
-         status["allocatable"].size() > 0 && !status["nodeInfo"]["kubeletVersion"].text().empty();
-}
-
 bool says(json::Slice status, Health health) {
   const auto holds = [&](std::string_view type, bool wanted) {
     return kube::find_condition(status, type)["status"].equals(wanted ? "True" : "False");
@@ -167,7 +162,7 @@ void Lab::look_at_node(std::uint32_t at) {
   if (staged(kube::kNode)) return follow_node_stages(at);
   if (!beats(row) || row.writing) return;
   const json::Slice status = row.node.status();
-  if (complete(status) && says(status, static_cast<Health>(row.health))) return;
+  if (is_complete(status) && says(status, static_cast<Health>(row.health))) return;
   report(at);
 }
 

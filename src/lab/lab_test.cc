@@ -75,6 +75,25 @@ TEST(SimulatedNodes, CreatedByAUserGetTheStatusThatAKubeletGives) {
   EXPECT_NE(bench.lease("mine"), nullptr);
 }
 
+TEST(SimulatedNodes, GiveToPodsWhatExtendedResourcesTheyGain) {
+  Bench bench(some_nodes(1));
+  const auto gain = [&](std::string_view capacity) {
+    bench.patch(kube::kNode, "node-0", fmt::format(R"({{"status":{{"capacity":{}}}}})", capacity));
+    bench.world.run_for(1s);
+    return std::string(bench.node("node-0")->status()["allocatable"]["example.com/gpu"].raw());
+  };
+  EXPECT_EQ(gain(R"({"example.com/gpu":"4","cpu":"17"})"), R"("4")");
+  EXPECT_TRUE(bench.node("node-0")->status()["allocatable"]["cpu"].equals("16"));
+  EXPECT_EQ(gain(R"({"example.com/gpu":null})"), "");
+  // What a manifest states is kept.
+  bench.create(kube::kNode, R"({"metadata":{"name":"mine"},"spec":{},)"
+                            R"("status":{"allocatable":{"cpu":"3","example.com/gpu":"2"}}})");
+  bench.world.run_for(1s);
+  const json::Slice status = bench.node("mine")->status();
+  EXPECT_TRUE(status["allocatable"]["example.com/gpu"].equals("2"));
+  EXPECT_TRUE(status["capacity"]["example.com/gpu"].equals("2"));
+}
+
 TEST(SimulatedPods, GoFromPendingToRunningAsAKubeletWritesIt) {
   LabOptions options = some_nodes(1);
   options.pace.start = {2s, 2s};

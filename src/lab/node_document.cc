@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/kinds/core/resources_check.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "kube/pod_view.h"
@@ -136,6 +137,15 @@ void write_map(json::Writer& w, std::string_view member,
   w.end();
 }
 
+// What of extended resources is in one of two lists and not in the other.
+std::vector<std::pair<std::string, json::Slice>> extended_beyond(json::Slice list,
+                                                                 json::Slice other) {
+  std::vector<std::pair<std::string, json::Slice>> out;
+  for (const auto [key, value] : list.members())
+    if (apiserver::is_extended_resource(key) && !other[key]) out.emplace_back(key, value);
+  return out;
+}
+
 std::string name_of(const NodeTemplate& of, std::size_t number, std::size_t count) {
   const std::size_t width = std::to_string(count == 0 ? 0 : count - 1).size();
   const std::string digits = fmt::format("{:0{}}", number, width);
@@ -145,6 +155,13 @@ std::string name_of(const NodeTemplate& of, std::size_t number, std::size_t coun
 }
 
 }  // namespace
+
+bool is_complete(json::Slice status) {
+  const json::Slice capacity = status["capacity"], left = status["allocatable"];
+  return status["addresses"].size() > 0 && capacity.size() > 0 && left.size() > 0 &&
+         !status["nodeInfo"]["kubeletVersion"].text().empty() &&
+         extended_beyond(capacity, left).empty() && extended_beyond(left, capacity).empty();
+}
 
 std::string node_address(std::uint32_t number) {
   return fmt::format("172.{}.{}.{}", 16 + (number / 62'500) % 16, (number / 250) % 250,
@@ -253,12 +270,21 @@ std::string node_status_patch(const kube::Object& node, std::uint32_t number, He
   w.object().member("status").object();
   if (before["addresses"].size() == 0) write_addresses(w, node_address(number), node.name());
   const json::Slice capacity = before["capacity"];
+  const json::Slice left = before["allocatable"];
   if (capacity.size() == 0) {
-    const NodeTemplate usual;
+    NodeTemplate usual;
+    for (const auto& [name, amount] : extended_beyond(left, capacity))
+      usual.capacity[name] = amount.text();
     write_map(w, "capacity", usual.capacity);
-    if (before["allocatable"].size() == 0) write_map(w, "allocatable", usual.capacity);
-  } else if (before["allocatable"].size() == 0) {
+    if (left.size() == 0) write_map(w, "allocatable", usual.capacity);
+  } else if (left.size() == 0) {
     w.member("allocatable").raw(capacity.raw());
+  } else {
+    const auto gained = extended_beyond(capacity, left), lost = extended_beyond(left, capacity);
+    if (!gained.empty() || !lost.empty()) w.member("allocatable").object();
+    for (const auto& [name, amount] : gained) w.member(name).raw(amount.raw());
+    for (const auto& [name, amount] : lost) w.member(name).raw("null");
+    if (!gained.empty() || !lost.empty()) w.end();
   }
   write_conditions(w, before, health, now);
   if (before["nodeInfo"]["kubeletVersion"].text().empty())

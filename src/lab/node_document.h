@@ -45,8 +45,12 @@ enum class Health : std::uint8_t {
 };
 
 // The patch that a kubelet sends: conditions with fresh heartbeats, and what else is missing
-// (addresses, nodeInfo, capacity, allocatable). Strategic merge.
+// (addresses, nodeInfo, capacity, allocatable). Strategic merge. An extended resource that the
+// capacity has gained or lost since is gained or lost for pods, too.
 std::string node_status_patch(const kube::Object& node, std::uint32_t number, Health, WallTime now);
+
+// Nothing is left for such a patch to say but conditions.
+bool is_complete(json::Slice status);
 
 std::string node_address(std::uint32_t number);  // 172.16.0.0/12
 std::string pod_range(std::uint32_t number);     // a /24 of 10.0.0.0/8
