@@ -48,6 +48,12 @@ runtime::Spec& index_owned(runtime::Spec& spec, kube::KindId kind) {
   return spec.index_by_controller(kind).index(kind, kOrphans, &orphan_namespace);
 }
 
+Result<LabelSelector> selector_of(const Object& owner) {
+  const json::Slice selector = owner.member("spec")["selector"];
+  if (owner.kind() == kube::kReplicationController) return LabelSelector::from_labels(selector);
+  return LabelSelector::from_json(selector);
+}
+
 runtime::Mapping owner_or_selector(kube::KindId owners) {
   const runtime::Mapping to_owner = runtime::owner_of(owners);
   return
@@ -60,7 +66,7 @@ runtime::Mapping owner_or_selector(kube::KindId owners) {
             change.before->labels().raw() == orphan->labels().raw())
           return;
         for (const Object* owner : view.list(owners, orphan->ns())) {
-          const auto selector = LabelSelector::from_json(owner->member("spec")["selector"]);
+          const auto selector = selector_of(*owner);
           // k8s 1.36: an empty selector chooses no orphan.
           if (selector && !selector->everything() && selector->matches(orphan->labels()))
             wake.push_back(owner->key());

@@ -18,6 +18,8 @@ std::vector<std::string> orphan_namespace(const kube::Object&);
 
 // For a Spec: the index by controller and the one of orphans.
 runtime::Spec& index_owned(runtime::Spec&, kube::KindId);
+// What an owner chooses by its spec, whichever form its kind has for that.
+Result<kube::LabelSelector> selector_of(const kube::Object& owner);
 // Wakes the controlling owner; an orphan wakes every object of the kind whose selector chooses it.
 runtime::Mapping owner_or_selector(kube::KindId owners);
 

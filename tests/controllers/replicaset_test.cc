@@ -133,5 +133,36 @@ TEST(ReplicaSetFaultSweep, EndsTheSameWhateverTheWireDoes) {
   fault_sweep({replicasets(), up_and_down});
 }
 
+// The forerunner: the same code, another form of selector.
+Controllers replication_controllers() {
+  return [] { return *make_controllers({"replicationcontroller-controller"}); };
+}
+void older_up_and_down(Lab& lab) {
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"v1","kind":"ReplicationController","metadata":{"name":"web","namespace":"default"},)"
+      R"("spec":{"replicas":3,"selector":{"app":"web"},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"main","image":"web"}]}}}})"));
+  lab.run(1min);
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"stray","namespace":"default","labels":{"app":"web"}},"spec":{"containers":[{"name":"main"}]}})"));
+  lab.run(1min);
+  ASSERT_TRUE(lab.patch(kube::kReplicationController, kWeb, R"({"spec":{"replicas":2}})"));
+  lab.run(1min);
+}
+TEST(ReplicationControllerStory, PodsAreMadeAdoptedCountedAndRemoved) {
+  Lab lab({.controllers = replication_controllers()});
+  older_up_and_down(lab);
+  EXPECT_THAT(lab.names(kube::kPod), SizeIs(2));
+  const Object web = lab.get(kube::kReplicationController, kWeb);
+  EXPECT_EQ(web.status()["availableReplicas"].integer(), 2);
+  EXPECT_EQ(web.status()["observedGeneration"].integer(), web.generation());
+  EXPECT_FALSE(web.status()["terminatingReplicas"].present());
+  EXPECT_EQ(lab.get(kube::kPod, {"default", lab.names(kube::kPod)[0]}).controller()->kind,
+            "ReplicationController");
+  EXPECT_THAT(lab.events(), Contains(StartsWith("SuccessfulCreate: Created pod: web-")).Times(3));
+}
+TEST(ReplicationControllerCrashSweep, EndsTheSameWhereverItIsKilled) {
+  crash_sweep({replication_controllers(), older_up_and_down});
+}
+
 }  // namespace
 }  // namespace berth::controllers::stories

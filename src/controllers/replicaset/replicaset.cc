@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps as many pods as a ReplicaSet asks for.
+// Keeps as many pods as a ReplicaSet asks for, or its forerunner, a ReplicationController: they
+// differ in the form of their selectors and in little else.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ using kube::LabelSelector;
 constexpr std::int64_t kBurst = 500;  // k8s 1.36: so many pods a run
 constexpr const char* kReplicaFailure = "ReplicaFailure";
 
-// One run for one ReplicaSet.
+// One run for one of them.
 class Run {
  public:
   Run(const View& view, const Object& set, LabelSelector selector, WallTime now)
@@ -82,15 +83,15 @@ class Run {
     }
   }
 
-  // Pods of every ReplicaSet with the same owner.
+  // Pods of every one with the same owner.
   std::vector<const Object*> related() const {
     const auto owner = set_.controller();
     std::vector<const Object*> sets = {&set_};
-    if (owner) sets = view_.by_index(kReplicaSet, kByController, owner->uid);
+    if (owner) sets = view_.by_index(set_.kind(), kByController, owner->uid);
     std::vector<const Object*> found;
     for (const Object* pod : view_.list(kPod, set_.ns()))
       for (const Object* set : sets) {
-        const auto selector = LabelSelector::from_json(set->member("spec")["selector"]);
+        const auto selector = selector_of(*set);
         if (!selector || !selector->matches(pod->labels())) continue;
         found.push_back(pod);
         break;
@@ -123,7 +124,7 @@ class Run {
     status.count("fullyLabeledReplicas", labelled);
     status.count("readyReplicas", ready);
     status.count("availableReplicas", available);
-    status.number("terminatingReplicas", terminating);
+    if (set_.kind() == kReplicaSet) status.number("terminatingReplicas", terminating);
     status.count("observedGeneration", set_.generation());
     status.raw("conditions", conditions.json());
     plan_.set_status(set_, status.json());
@@ -140,26 +141,37 @@ class Run {
   Plan plan_;
 };
 
-class ReplicaSet final : public Controller {
+class Replicas final : public Controller {
  public:
+  Replicas(kube::KindId kind, const char* name) : kind_(kind), name_(name) {}
   Spec spec() const override {
-    Spec spec("replicaset-controller");
-    spec.reconciles(kReplicaSet).watches(kPod, owner_or_selector(kReplicaSet));
-    index_owned(spec, kPod).index_by_controller(kReplicaSet);
-    spec.creates(kPod).erases(kPod).patches(kPod).patches_status(kReplicaSet).tells();
+    Spec spec(name_);
+    spec.reconciles(kind_).watches(kPod, owner_or_selector(kind_));
+    index_owned(spec, kPod).index_by_controller(kind_);
+    spec.creates(kPod).erases(kPod).patches(kPod).patches_status(kind_).tells();
     return spec;
   }
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
-    const Object* set = view.get(kReplicaSet, key);
+    const Object* set = view.get(kind_, key);
     if (set == nullptr) return Plan::done();
-    auto selector = LabelSelector::from_json(set->member("spec")["selector"]);
+    auto selector = selector_of(*set);
     if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
     return Run(view, *set, std::move(*selector), now).plan();
   }
+
+ private:
+  kube::KindId kind_;
+  const char* name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_replicaset() { return std::make_unique<ReplicaSet>(); }
+std::unique_ptr<Controller> make_replicaset() {
+  return std::make_unique<Replicas>(kReplicaSet, "replicaset-controller");
+}
+std::unique_ptr<Controller> make_replication_controller() {
+  return std::make_unique<Replicas>(kube::kReplicationController,
+                                    "replicationcontroller-controller");
+}
 
 }  // namespace berth::controllers
