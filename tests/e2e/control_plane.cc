@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control_plane.h"
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -17,17 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kReady{60};  // a cold start takes 3 s on 2 idle cores
-
-std::string first_line_of(const std::string& command) {
-  std::string line;
-  if (FILE* pipe = ::popen(command.c_str(), "r")) {
-    std::array<char, 4096> buffer{};
-    if (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) line = buffer.data();
-    ::pclose(pipe);
-  }
-  while (!line.empty() && line.back() == '\n') line.pop_back();
-  return line;
-}
 
 std::string kubeconfig_text(const std::string& url, const fs::path& ca, const std::string& token) {
   return fmt::format(R"(apiVersion: v1
@@ -52,18 +39,6 @@ contexts:
 }
 
 }  // namespace
-
-Result<fs::path> real_program(const std::string& name) {
-  const char* given = std::getenv("BERTH_REAL_BIN");
-  static const std::string built =
-      first_line_of(std::string(BERTH_SOURCE_DIR) + "/tools/real/build --where");
-  const fs::path program = fs::path(given != nullptr ? given : built) / name;
-  if (!fs::exists(program))
-    return fail(
-        Reason::kNotFound,
-        fmt::format("{} is not there: `make real` builds it (it needs Go 1.26)", program.string()));
-  return program;
-}
 
 Result<std::unique_ptr<ControlPlane>> ControlPlane::start() { return start(Options{}); }
 
@@ -189,12 +164,7 @@ Result<std::uint64_t> ControlPlane::compact() {
 
 Result<std::unique_ptr<Child>> ControlPlane::start_program(const std::string& name,
                                                            std::vector<std::string> args) {
-  const auto program = real_program(name);
-  if (!program) return tl::unexpected(program.error());
-  return Child::start({.program = program->string(),
-                       .args = std::move(args),
-                       .env = {},
-                       .log = folder_.path() / (name + ".log")});
+  return start_real(name, std::move(args), folder_);
 }
 
 std::string ControlPlane::log_tails(std::size_t lines) const {

@@ -13,12 +13,10 @@
 #include "base/result.h"
 #include "child.h"
 #include "net/tls.h"
+#include "real.h"
 #include "test_loop.h"
 
 namespace berth::e2e {
-
-// Where `make real` put the program, or why there is none: for GTEST_SKIP.
-Result<std::filesystem::path> real_program(const std::string& name);
 
 // Thread-compatible.
 class ControlPlane {

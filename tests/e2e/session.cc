@@ -99,40 +99,59 @@ namespace {
 // Keeps a number of creations under way until all are done. Loop-confined.
 class Creation {
  public:
-  Creation(Session& session, std::string ns, std::size_t count)
-      : session_(session), ns_(std::move(ns)), count_(count) {}
-  void start(Done<Ok> done) {
-    done_ = std::move(done);
-    for (int i = 0; i < 32; ++i) next();
+  Creation(Session& session, std::size_t count, Fn<NewObject(std::size_t)> make, bool again)
+      : session_(session), count_(count), make_(std::move(make)), again_(again) {}
+  Result<Ok> run() {
+    return session_.loop().ask<Ok>(kNoLimit, [this](Done<Ok> done) {
+      done_ = std::move(done);
+      if (count_ == 0) return done_(Ok{});
+      for (int i = 0; i < 32; ++i) next();
+    });
   }
 
  private:
   void next() {
-    if (next_ < count_) return create(next_++);
-    if (finished_ == count_) done_(Ok{});
-  }
-  void create(std::size_t index) {
+    if (next_ == count_ || error_) return;
+    NewObject object = make_(next_++);
+    ++under_way_;
     session_.api().create(
-        kube::kPod, ns_, bench::new_pod_json(index),
-        session_.loop().scope().done<kube::Object>(kNoLimit, [this](Result<kube::Object> made) {
-          if (!made && made.error().reason != Reason::kAlreadyExists)
-            return done_(tl::unexpected(made.error()));
-          ++finished_;
-          next();
-        }));
+        object.kind, object.ns, object.json,
+        session_.loop().scope().done<kube::Object>(
+            kNoLimit,
+            [this, json = object.json](const Result<kube::Object>& made) { ended(made, json); }));
+  }
+  void ended(const Result<kube::Object>& made, const std::string& json) {
+    --under_way_;
+    const bool there = again_ && !made && made.error().reason == Reason::kAlreadyExists;
+    if (!made && !there && !error_) {
+      error_ = made.error();
+      error_->message += ": " + json;
+    }
+    next();
+    if (under_way_ > 0) return;
+    if (error_) return done_(tl::unexpected(*error_));
+    done_(Ok{});
   }
 
   Session& session_;
-  std::string ns_;
   std::size_t count_;
-  std::size_t next_ = 0, finished_ = 0;
+  Fn<NewObject(std::size_t)> make_;
+  bool again_;  // what exists already counts as created
+  std::size_t next_ = 0, under_way_ = 0;
+  std::optional<Error> error_ = {};
   Done<Ok> done_;
 };
 }  // namespace
 
+Result<Ok> create_all(Session& session, std::vector<NewObject> objects) {
+  return Creation(
+             session, objects.size(), [&](std::size_t i) { return std::move(objects[i]); }, false)
+      .run();
+}
+
 Result<Ok> create_pods(Session& session, const std::string& ns, std::size_t count) {
-  Creation creation(session, ns, count);
-  return session.loop().ask<Ok>(kNoLimit, [&](Done<Ok> done) { creation.start(std::move(done)); });
+  const auto pod = [&](std::size_t i) { return NewObject{kube::kPod, ns, bench::new_pod_json(i)}; };
+  return Creation(session, count, pod, true).run();
 }
 
 }  // namespace berth::e2e

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "client/api.h"
@@ -60,6 +61,13 @@ using Contents = std::map<kube::Key, Kept>;
 Contents contents_of(const kube::ObjectList&);
 // The first few differences, for people; "" when there are none.
 std::string difference(const Contents& store, const Contents& list);
+
+struct NewObject {
+  kube::KindId kind;
+  std::string ns, json;
+};
+// Many at once, started in the order given. The first that is refused is the error.
+Result<Ok> create_all(Session&, std::vector<NewObject>);
 
 // Creates bench::new_pod_json(0..count) with many requests under way. Pods that exist already count
 // as created.

@@ -41,22 +41,12 @@ void SharedPlane::TearDown() {
 }
 
 std::string SharedPlane::kubectl(std::vector<std::string> args) {
-  const auto program = real_program("kubectl");
-  if (!program) {
-    ADD_FAILURE() << program.error().message;
-    return "";
-  }
-  static int runs = 0;
-  auto child =
-      Child::start({.program = program->string(),
-                    .args = args,
-                    .env = {"HOME=" + plane_->folder().path().string()},
-                    .log = plane_->folder().path() / fmt::format("kubectl-{}.log", ++runs)});
-  EXPECT_TRUE(child) << child.error().message;
-  EXPECT_TRUE((*child)->wait(std::chrono::seconds(60)));
-  EXPECT_EQ((*child)->exit_code(), 0) << fmt::format("{}", fmt::join(args, " ")) << "\n"
-                                      << (*child)->log();
-  return (*child)->log();
+  const std::string command = fmt::format("kubectl {}", fmt::join(args, " "));
+  const auto ran = run_kubectl(std::move(args), plane_->folder());
+  EXPECT_TRUE(ran) << ran.error().message;
+  if (!ran) return "";
+  EXPECT_EQ(ran->code, 0) << command << "\n" << ran->output;
+  return ran->output;
 }
 
 }  // namespace berth::e2e

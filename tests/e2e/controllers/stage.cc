@@ -29,12 +29,10 @@ constexpr std::chrono::seconds kPatience{150}, kQuiet{4};
 class Stock final : public Keeper {
  public:
   Stock(ControlPlane& plane, const std::vector<std::string>& names) {
-    auto child = plane.start_program(
-        "kube-controller-manager",
-        {"--kubeconfig=" + plane.kubeconfig().string(),
-         fmt::format("--controllers={}", fmt::join(names, ",")), "--leader-elect=false",
-         "--secure-port=0", "--use-service-account-credentials=false",
-         "--pvclaimbinder-sync-period=2s", "--kube-api-qps=500", "--kube-api-burst=500"});
+    std::vector<std::string> args = controller_manager_args(plane.kubeconfig(), names);
+    args.insert(args.end(), {"--leader-elect=false", "--use-service-account-credentials=false",
+                             "--pvclaimbinder-sync-period=2s"});
+    auto child = plane.start_program("kube-controller-manager", std::move(args));
     EXPECT_TRUE(child) << child.error().message;
     if (child) child_ = std::move(*child);
   }

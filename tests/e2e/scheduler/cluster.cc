@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "kube/status.h"
+#include "real.h"
 
 namespace berth::e2e {
 
@@ -69,73 +70,23 @@ Cluster::~Cluster() {
 Result<Ok> Cluster::start_helpers(const Options& options) {
   const std::string kubeconfig = plane_->kubeconfig().string();
   if (!options.controllers.empty()) {
-    auto child = plane_->start_program(
-        "kube-controller-manager",
-        {"--kubeconfig=" + kubeconfig,
-         fmt::format("--controllers={}", fmt::join(options.controllers, ",")),
-         "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=false",
-         "--root-ca-file=" + (plane_->folder().path() / "ca.crt").string(),
-         "--service-account-private-key-file=" + (plane_->folder().path() / "server.key").string(),
-         "--kube-api-qps=5000", "--kube-api-burst=5000"});
+    std::vector<std::string> args = controller_manager_args(kubeconfig, options.controllers);
+    args.insert(args.end(), {"--leader-elect=false", "--use-service-account-credentials=false",
+                             "--root-ca-file=" + (plane_->folder().path() / "ca.crt").string(),
+                             "--service-account-private-key-file=" +
+                                 (plane_->folder().path() / "server.key").string()});
+    auto child = plane_->start_program("kube-controller-manager", std::move(args));
     if (!child) return tl::unexpected(child.error());
     controllers_ = std::move(*child);
   }
   if (options.kwok) {
-    auto child = plane_->start_program(
-        "kwok", {"--kubeconfig=" + kubeconfig, "--manage-all-nodes=true", "--node-ip=10.255.0.1",
-                 "--cidr=10.128.0.0/9",
-                 "--config=" BERTH_SOURCE_DIR "/tests/e2e/scheduler/kwok.yaml", "-v", "WARN"});
+    std::vector<std::string> args = kwok_args(kubeconfig);
+    args.push_back("--manage-all-nodes=true");
+    auto child = plane_->start_program("kwok", std::move(args));
     if (!child) return tl::unexpected(child.error());
     kwok_ = std::move(*child);
   }
   return Ok{};
-}
-
-namespace {
-// Keeps a number of creations under way until all are done. Loop-confined.
-class Creation {
- public:
-  Creation(Session& session, std::vector<NewObject> objects)
-      : session_(session), objects_(std::move(objects)) {}
-  void start(Done<Ok> done) {
-    done_ = std::move(done);
-    if (objects_.empty()) return done_(Ok{});
-    for (int i = 0; i < 32; ++i) next();
-  }
-
- private:
-  void next() {
-    if (next_ == objects_.size() || error_) return;
-    NewObject& object = objects_[next_++];
-    ++under_way_;
-    session_.api().create(object.kind, object.ns, object.json,
-                          session_.loop().scope().done<kube::Object>(
-                              120s, [this, &object](Result<kube::Object> made) {
-                                --under_way_;
-                                if (!made && !error_) {
-                                  error_ = made.error();
-                                  error_->message += ": " + object.json;
-                                }
-                                next();
-                                if (under_way_ > 0) return;
-                                if (error_)
-                                  done_(tl::unexpected(*error_));
-                                else
-                                  done_(Ok{});
-                              }));
-  }
-
-  Session& session_;
-  std::vector<NewObject> objects_;
-  std::size_t next_ = 0, under_way_ = 0;
-  std::optional<Error> error_;
-  Done<Ok> done_;
-};
-}  // namespace
-
-Result<Ok> Cluster::create_all(std::vector<NewObject> objects) {
-  Creation creation(*admin_, std::move(objects));
-  return admin_->loop().ask<Ok>(kNoLimit, [&](Done<Ok> done) { creation.start(std::move(done)); });
 }
 
 Result<std::unique_ptr<Child>> Cluster::start_scheduler(Subject subject,

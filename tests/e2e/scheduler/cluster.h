@@ -24,11 +24,6 @@ std::string name_of(Subject);
 // NotFound, and why, where the program is not built or has no such command.
 Result<std::string> program_of(Subject);
 
-struct NewObject {
-  kube::KindId kind;
-  std::string ns, json;
-};
-
 struct SchedulerOptions {
   std::string config = "";  // further YAML at the top level of the KubeSchedulerConfiguration
   std::vector<std::string> flags = {};
@@ -58,8 +53,9 @@ class Cluster {
   ControlPlane& plane() { return *plane_; }
   Session& admin() { return *admin_; }
 
-  // Many at once, started in the order given. The first that is refused is the error.
-  Result<Ok> create_all(std::vector<NewObject>);
+  Result<Ok> create_all(std::vector<NewObject> objects) {
+    return e2e::create_all(*admin_, std::move(objects));
+  }
   Result<std::unique_ptr<Child>> start_scheduler(Subject, const SchedulerOptions& = {});
   // Takes away every pod, node, claim, volume and whatever else a test may have made; namespaces
   // and classes stay.
