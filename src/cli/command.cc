@@ -84,15 +84,33 @@ Command& Command::flag(const std::string& names, std::int64_t* target, const std
   return *this;
 }
 
+namespace {
+
+CLI::Option* one_of(CLI::Option* option, const std::vector<std::string>& words) {
+  return option->check([=](const std::string& given) {
+    if (std::find(words.begin(), words.end(), given) != words.end()) return std::string();
+    return fmt::format("'{}' is not one of: {}", given, fmt::join(words, ", "));
+  });
+}
+
+}  // namespace
+
 Command& Command::choice(const std::string& names, std::string* target,
                          const std::vector<std::string>& words, const std::string& help) {
   impl_->describe.push_back([=](CLI::App& app) {
-    app.add_option(names, *target, help)
-        ->check([=](const std::string& given) {
-          if (std::find(words.begin(), words.end(), given) != words.end()) return std::string();
-          return fmt::format("'{}' is not one of: {}", given, fmt::join(words, ", "));
-        })
+    one_of(app.add_option(names, *target, help), words)
         ->type_name(fmt::format("{}", fmt::join(words, "|")));
+  });
+  return *this;
+}
+
+Command& Command::positional_choice(const std::string& name, std::string* target,
+                                    const std::vector<std::string>& words,
+                                    const std::string& help) {
+  impl_->describe.push_back([=](CLI::App& app) {
+    one_of(app.add_option(name, *target, fmt::format("{}: {}", help, fmt::join(words, ", "))),
+           words)
+        ->required();
   });
   return *this;
 }

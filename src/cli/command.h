@@ -37,6 +37,9 @@ class Command {
   ~Command();
 
   Command& positional(const std::string& name, std::string* target, const std::string& help);
+  // One of a few words, as with choice().
+  Command& positional_choice(const std::string& name, std::string* target,
+                             const std::vector<std::string>& words, const std::string& help);
   // Stays as it is where it is not given.
   Command& optional_positional(const std::string& name, std::string* target,
                                const std::string& help);

@@ -21,6 +21,7 @@
 #include "cluster/reachable.h"
 #include "controllers/registry.h"
 #include "lab/stages/stages.h"
+#include "lab/usage.h"
 
 namespace berth::cli {
 namespace {
@@ -34,7 +35,7 @@ struct UpOptions {
   std::string kubeconfig_out = "berth.kubeconfig";
   std::string data_dir;
   bool ephemeral = false, fsync = false, salvage = false, demo = false;
-  std::vector<std::string> apply, without, stages;
+  std::vector<std::string> apply, without, stages, usage;
   std::string speed = "real";
   std::string scheduler_config;
   std::string controllers = "*";
@@ -92,6 +93,9 @@ Result<Ok> check(const UpOptions& options) {
   if (options.ephemeral && !options.data_dir.empty())
     return tl::unexpected(
         usage_error("--ephemeral keeps nothing and --data-dir keeps everything; give one of them"));
+  if (without(options, "nodes") && !(options.stages.empty() && options.usage.empty()))
+    return tl::unexpected(
+        usage_error("--stages and --usage are about simulated nodes; --without nodes has none"));
   if (!cluster::parse_speed(options.speed))
     return tl::unexpected(usage_error(
         fmt::format("--speed {}: write real, max, or a factor like x60", options.speed)));
@@ -138,16 +142,32 @@ Result<Ok> read_nodes(const UpOptions& options, lab::LabOptions& lab) {
   return Ok{};
 }
 
-Result<Ok> read_stages(const UpOptions& options, lab::LabOptions& lab) {
-  if (options.stages.empty()) return Ok{};
-  auto stages = std::make_shared<lab::Stages>();
-  for (const std::string& file : options.stages) {
+// What the files of a flag add up to; null where none is given.
+template <class T>
+Result<std::shared_ptr<const T>> added(const std::vector<std::string>& files) {
+  if (files.empty()) return nullptr;
+  auto all = std::make_shared<T>();
+  for (const std::string& file : files) {
     const Result<std::string> text = read_named_file(file);
     if (!text) return tl::unexpected(text.error());
-    if (Result<Ok> added = stages->add(*text, file); !added)
-      return tl::unexpected(usage_error(added.error().message));
+    if (Result<Ok> good = all->add(*text, file); !good)
+      return tl::unexpected(usage_error(good.error().message));
   }
-  lab.stages = std::move(stages);
+  return all;
+}
+
+Result<Ok> read_lab(const UpOptions& options, cluster::ClusterOptions& parts) {
+  if (without(options, "nodes")) {
+    parts.lab.reset();
+    return Ok{};
+  }
+  if (Result<Ok> good = read_nodes(options, *parts.lab); !good) return good;
+  auto stages = added<lab::Stages>(options.stages);
+  if (!stages) return tl::unexpected(stages.error());
+  parts.lab->stages = *std::move(stages);
+  auto usage = added<lab::UsageRules>(options.usage);
+  if (!usage) return tl::unexpected(usage.error());
+  parts.usage = *std::move(usage);
   return Ok{};
 }
 
@@ -175,13 +195,7 @@ Result<Plan> plan_of(const UpOptions& options) {
   }
   parts.controllers =
       without(options, "controllers") ? std::vector<std::string>() : split(options.controllers);
-  if (without(options, "nodes"))
-    parts.lab.reset();
-  else if (Result<Ok> good = read_nodes(options, *parts.lab); !good)
-    return tl::unexpected(good.error());
-  if (parts.lab)
-    if (Result<Ok> good = read_stages(options, *parts.lab); !good)
-      return tl::unexpected(good.error());
+  if (Result<Ok> good = read_lab(options, parts); !good) return tl::unexpected(good.error());
   if (parts.lab && plan.cluster.speed.mode == cluster::Speed::Mode::kMax)
     parts.lab->heartbeat = lab::Heartbeat::kOnDemand;
   if (auto good = controllers::make_controllers(parts.controllers); !good)
@@ -246,8 +260,7 @@ class Up {
                                                   Random::from_entropy(), "berth-up");
     applier_->apply(plan_.manifests, [this, url = *url](const auto& refused) {
       for (const cluster::ApplyError& one : refused)
-        context_.err << fmt::format("berth up: {} {}: {}\n", kube::kind_of(one.object.kind()).kind,
-                                    one.object.key().text(), one.error.message);
+        context_.err << fmt::format("berth up: {}\n", one.text());
       tell(url);
     });
   }
@@ -336,6 +349,8 @@ Command up() {
             "SPEED")
       .flag("--demo", &options->demo, "create workloads and show where their pods go")
       .flag("--stages", &options->stages, "how pods and nodes live: KWOK Stage files", "FILE")
+      .flag("--usage", &options->usage,
+            "what containers use: KWOK ResourceUsage and ClusterResourceUsage files", "FILE")
       .flag("--without", &options->without, "leave out: scheduler, controllers, nodes", "PART")
       .flag("--scheduler-config", &options->scheduler_config, "a KubeSchedulerConfiguration (v1)",
             "FILE")

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "cli/capacity_report.h"
 #include "cli/manifests.h"
 #include "kube/pod_view.h"
@@ -18,6 +19,7 @@ struct Act {
   Duration after;  // the one before
   std::string_view title;
   std::string_view manifests;
+  int web = 0;  // replicas that it is scaled to; 0: it is left alone
 };
 
 constexpr std::array<Act, 4> kActs{{
@@ -87,26 +89,7 @@ spec:
         image: registry.example/sweep:1.0
         resources: {requests: {cpu: "2", memory: 2Gi}}
 )"},
-    {10s, "The shop has a busy hour: web goes from 9 to 18 pods", R"(
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  replicas: 18
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-      containers:
-      - name: web
-        image: registry.example/web:1.0
-        resources: {requests: {cpu: 500m, memory: 1Gi}}
-)"},
+    {10s, "The shop has a busy hour: web goes from 9 to 18 pods", "", 18},
     {8s, "An urgent forecast: three large pods that go before, and in the place of, lesser ones",
      R"(
 apiVersion: scheduling.k8s.io/v1
@@ -151,6 +134,7 @@ Demo::Demo(Scope& scope, client::Transport& transport, Random random, Context& c
     : scope_(scope),
       context_(context),
       footer_(std::move(footer)),
+      api_(scope, transport, random.fork("api"), nullptr, {.attempts = 3}),
       applier_(scope, transport, random.fork("apply"), "berth-demo"),
       nodes_(scope, transport, random.fork("nodes"), {.feed = {.kind = kube::kNode}}),
       pods_(scope, transport, random.fork("pods"), {.feed = {.kind = kube::kPod}}) {}
@@ -173,13 +157,24 @@ void Demo::act(std::size_t number) {
   scope_.after(kActs[number].after, [this, number] {
     title_ = kActs[number].title;
     if (!context_.terminal) context_.out << "\n# " << title_ << "\n" << std::flush;
+    if (kActs[number].web > 0) scale_web(kActs[number].web);
     applier_.apply(parsed(kActs[number].manifests), [this](const auto& refused) {
-      for (const cluster::ApplyError& one : refused)
-        context_.err << fmt::format("{} {}: {}\n", kube::kind_of(one.object.kind()).kind,
-                                    one.object.key().text(), one.error.message);
+      for (const cluster::ApplyError& one : refused) context_.err << one.text() << "\n";
     });
     act(number + 1);
   });
+}
+
+void Demo::scale_web(int replicas) {
+  api_.patch(kube::kDeployment, {"shop", "web"},
+             fmt::format(R"({{"spec":{{"replicas":{}}}}})", replicas), kube::PatchType::kMerge,
+             scope_.done<kube::Object>(1min,
+                                       [this](const Result<kube::Object>& scaled) {
+                                         if (!scaled)
+                                           context_.err
+                                               << fmt::format("web: {}\n", scaled.error().message);
+                                       }),
+             "scale");
 }
 
 void Demo::pod_changed(const kube::Object* before, const kube::Object& after) {

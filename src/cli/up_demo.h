@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "client/api.h"
 #include "client/informer.h"
 #include "cluster/applier.h"
 
@@ -26,6 +27,7 @@ class Demo {
 
  private:
   void act(std::size_t number);
+  void scale_web(int replicas);
   void changed();
   void pod_changed(const kube::Object* before, const kube::Object& after);
   void draw();
@@ -33,6 +35,7 @@ class Demo {
   Scope& scope_;
   Context& context_;
   std::string footer_;
+  client::Api api_;
   cluster::Applier applier_;
   client::Informer<> nodes_, pods_;
   std::string title_;

@@ -24,6 +24,8 @@ TEST(Up, SaysWhatIsWrongWithItsFlagsBeforeAnythingStarts) {
       {{"--nodes", "no-such-file"}, "--nodes: no-such-file: cannot be read"},
       {{"--nodes", "examples/manifests/no-nodes.yaml"}, "cannot be read"},
       {{"--stages", "no-such-file"}, "no-such-file"},
+      {{"--usage", "no-such-file"}, "no-such-file"},
+      {{"--usage", "u.yaml", "--without", "nodes"}, "--without nodes has none"},
       {{"--scheduler-config", "no-such-file"}, "no-such-file"},
       {{"--controllers", "job-controler"}, "--controllers: there is no controller"},
   };

@@ -8,7 +8,9 @@
 #include "apiserver/admission/webhooks.h"
 #include "apiserver/reviews/reviews.h"
 #include "apiserver/store/sqlite_journal.h"
+#include "apiserver/store/table.h"
 #include "cluster/first_objects.h"
+#include "kube/pod_view.h"
 #include "kube/uid.h"
 #include "lab/attach.h"
 
@@ -32,6 +34,20 @@ std::vector<IndexSpec> indexes() {
              [](const kube::Object& event) { return event.member("involvedObject")["uid"]; })};
 }
 
+// Whether somebody did something: heartbeats go on for ever, and events tell what was counted.
+bool tells_of_work(const apiserver::HistoryEvent& event) {
+  const kube::KindId kind = event.after.kind();
+  if (kind == kube::kLease || kind == kube::kCoreEvent) return false;
+  if (kind != kube::kNode || !event.before.valid() || event.deleted) return true;
+  const auto ready = [](const kube::Object& node) {
+    return kube::find_condition(node.status(), "Ready")["status"].raw();
+  };
+  return event.before.member("spec").raw() != event.after.member("spec").raw() ||
+         event.before.metadata()["annotations"].raw() !=
+             event.after.metadata()["annotations"].raw() ||
+         ready(event.before) != ready(event.after);
+}
+
 std::unique_ptr<apiserver::Journal> journal_of(Runtime& runtime, const ClusterOptions& options) {
   if (!options.data_dir) return nullptr;
   return std::make_unique<apiserver::SqliteJournal>(
@@ -50,7 +66,13 @@ ApiSide::ApiSide(Scope& scope, Runtime& runtime, Metrics& metrics, const Logger&
       metrics_(metrics),
       journal_(journal_of(runtime, options)),
       store_(std::make_unique<apiserver::Store>(
-          scope, apiserver::StoreOptions{.indexes = indexes(), .observe = options.observe},
+          scope,
+          apiserver::StoreOptions{.indexes = indexes(),
+                                  .observe =
+                                      [this](const apiserver::HistoryEvent& event) {
+                                        changes_ += tells_of_work(event) ? 1 : 0;
+                                        if (options_.observe) options_.observe(event);
+                                      }},
           journal_.get())),
       open_api_(kinds_),
       tokens_(options.token_key) {}
@@ -107,7 +129,8 @@ void ApiSide::make_lab() {
       scope_,
       lab::LabParts{.store = *store_, .api = *server_, .random = random_.fork("lab"), .log = log_},
       *options_.lab);
-  lab::attach(*server_, *lab_);
+  lab::attach(scope_, *server_, *lab_, options_.usage,
+              {.when_idle = options_.when_idle, .changes = [this] { return changes_; }});
   if (options_.lab->heartbeat == lab::Heartbeat::kOnDemand)
     lease_door_ = std::make_unique<lab::LeaseDoor>(scope_, *lab_, *server_);
 }

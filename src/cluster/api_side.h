@@ -47,6 +47,7 @@ class ApiSide {
   Logger log_;
   Random random_;
   Metrics& metrics_;
+  std::uint64_t changes_ = 0;  // that somebody made
   std::unique_ptr<apiserver::Journal> journal_;
   std::unique_ptr<apiserver::Store> store_;
   apiserver::KindRegistry kinds_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace berth::cluster {
 namespace {
 
@@ -18,6 +20,11 @@ int turn_of(const kube::Object& object) {
 }
 
 }  // namespace
+
+std::string ApplyError::text() const {
+  return fmt::format("{} {}: {}", kube::kind_of(object.kind()).kind, object.key().text(),
+                     error.message);
+}
 
 Applier::Applier(Scope& scope, client::Transport& transport, Random random, std::string manager)
     : scope_(scope),

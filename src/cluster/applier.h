@@ -16,6 +16,7 @@ namespace berth::cluster {
 struct ApplyError {
   kube::Object object;
   Error error;
+  std::string text() const;  // "Deployment shop/web: why"
 };
 
 // Loop-confined to its scope's executor.

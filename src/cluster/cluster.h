@@ -21,6 +21,9 @@
 #include "lab/lab.h"
 #include "scheduler/config/config.h"
 
+namespace berth::lab {
+class UsageRules;
+}
 namespace berth::apiserver {
 class KindRegistry;
 class Server;
@@ -46,6 +49,9 @@ struct ClusterOptions {
   std::function<void(const apiserver::HistoryEvent&)> observe = {};
   std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
   std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
+  std::shared_ptr<const lab::UsageRules> usage = {};       // of simulated containers
+  // In virtual time: runs the task on the API loop as soon as nothing is left to do.
+  std::function<void(Task)> when_idle = {};
 };
 
 // Made, started and stopped on any thread; what it consists of lives on the runtime's loops "api",

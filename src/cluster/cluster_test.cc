@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apiserver/serve/server.h"
 #include "apiserver/store/table.h"
 #include "base/world.h"
 #include "client/api.h"
@@ -137,6 +138,36 @@ TEST(Cluster, ReplacesThePodsOfANodeThatIsLost) {
   EXPECT_EQ(lab.count(kube::kPod, on_node_0), 0u);
   EXPECT_EQ(lab.count(kube::kPod, [](const auto& pod) { return running(pod) && !pod.deleting(); }),
             6u);
+}
+
+TEST(Cluster, LetsOnlyItsMastersIntoTheLab) {
+  Lab lab(3);
+  const auto post = [&](std::string user, std::string path) {
+    kube::ApiRequest request{.verb = kube::Verb::kRaw};
+    request.raw_method = "POST";
+    request.raw_path = std::move(path);
+    request.user = {.name = std::move(user), .groups = {"system:authenticated"}};
+    if (request.user.name == "admin") request.user.groups.emplace_back("system:masters");
+    std::string said = "not answered";
+    lab.cluster->server().handle(
+        std::move(request), lab.scope->done<kube::ApiReply>(1h, [&](auto reply) {
+          said = reply ? std::get<std::string>(reply->body) : reply.error().message;
+        }));
+    lab.world.run_for(5s);
+    return said;
+  };
+  EXPECT_EQ(post("jane", "/lab/crash-node/node-0"),
+            R"(forbidden: User "jane" cannot post path "/lab/crash-node/node-0")");
+  EXPECT_TRUE(lab.cluster->lab()->troubles().empty());
+  EXPECT_EQ(post("admin", "/lab/crash-node/node-0"), R"({"message":"node-0 has crashed"})");
+  EXPECT_EQ(lab.cluster->lab()->troubles().size(), 1u);
+  lab.create(
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"breaker"},"rules":[{"nonResourceURLs":["/lab/*"],"verbs":["post"]}]})");
+  lab.create(
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"breaker"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"breaker"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}]})");
+  EXPECT_EQ(post("jane", "/lab/recover"), R"({"message":"all is well"})");
+  EXPECT_TRUE(lab.cluster->lab()->troubles().empty());
+  EXPECT_EQ(post("jane", "/lab/settle"), R"({"message":"idle"})");
 }
 
 TEST(Cluster, TakesWhatADeletedNamespaceHeldWithIt) {

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 
@@ -92,6 +93,18 @@ void PacedWorld::wake() {
   });
 }
 
+void PacedWorld::when_idle(Task then) {
+  waiting_.push_back(std::move(then));
+  wake();
+}
+
+void PacedWorld::tell_idle() {
+  for (Task& then : std::exchange(waiting_, {})) {
+    then();
+    wake();
+  }
+}
+
 void PacedWorld::again(Duration later) {
   if (timer_ != TimerId::kNone) return;
   timer_ = home_.at(home_.clock().now() + later, [this, alive = alive_] {
@@ -121,7 +134,10 @@ void PacedWorld::run_times() {
   const Instant began = home_.clock().now();
   do {
     const Duration behind = until - world_.clock().now();
-    if (behind <= Duration(0)) return again(kTick);
+    if (behind <= Duration(0)) {
+      if (!waiting_.empty() && world_.run_until_idle(Duration(0))) tell_idle();
+      return again(kTick);
+    }
     world_.run_for(std::min(behind, slice));
   } while (home_.clock().now() - began < kTurn);
   wake();
@@ -133,7 +149,7 @@ void PacedWorld::run_max() {
     // What happens now is done in any case; then time goes on, or does not.
     if (world_.run_until_idle(Duration(0))) {
       held_since_.reset();
-      return;
+      return tell_idle();
     }
     const Instant now = home_.clock().now();
     if (hold_()) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/world.h"
 
@@ -36,6 +37,9 @@ class PacedWorld {
   void start();
   void stop();
   void wake();  // something was put into a lane from outside
+  // Runs `then` outside every lane once nothing is left to do but what happens for ever.
+  void when_idle(Task then);
+  std::size_t waiting() const { return waiting_.size(); }  // for that
 
  private:
   class Gate;
@@ -44,6 +48,7 @@ class PacedWorld {
   void run_times();
   void run_max();
   void again(Duration);
+  void tell_idle();
 
   Executor& home_;
   Speed speed_;
@@ -51,6 +56,7 @@ class PacedWorld {
   std::function<bool()> hold_;
   Instant real_start_{}, virtual_start_{};
   std::optional<Instant> held_since_;
+  std::vector<Task> waiting_;
   TimerId timer_ = TimerId::kNone;
   bool posted_ = false, running_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -62,6 +62,29 @@ TEST(PacedWorld, AtFullSpeedWaitsForOpenRequestsButNotForEver) {
   EXPECT_TRUE(rang);
 }
 
+TEST(PacedWorld, TellsWhenNothingIsLeftToDoAtEverySpeed) {
+  for (const char* speed : {"max", "x60"}) {
+    Paced it(speed);
+    Executor& lane = it.paced.world().loop("api");
+    const Instant start = lane.clock().now();
+    lane.at(start + 10min, [] {});
+    lane.at(
+        start + 48h, [] {}, Timer::kBackground);
+    std::optional<Duration> idle_after;
+    it.paced.when_idle([&] { idle_after = lane.clock().now() - start; });
+    EXPECT_EQ(it.paced.waiting(), 1u);
+    it.paced.start();
+    it.real.run_for(9s);
+    EXPECT_EQ(idle_after.has_value(), std::string_view(speed) == "max");
+    it.real.run_for(2s);
+    ASSERT_TRUE(idle_after.has_value()) << speed;
+    EXPECT_GE(*idle_after, 10min);
+    EXPECT_LT(*idle_after, 11min);
+    EXPECT_EQ(it.paced.waiting(), 0u);
+    it.paced.stop();
+  }
+}
+
 TEST(PacedWorld, IsEnteredFromOutside) {
   Paced it("max");
   Executor& lane = it.paced.world().loop("api");

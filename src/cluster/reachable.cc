@@ -61,8 +61,10 @@ void ReachableCluster::Parts::build() {
   ClusterOptions parts = options.cluster;
   if (virtual_time()) {
     world = std::make_unique<PacedWorld>(home(), options.speed, options.seed, [this] {
-      return answering && cluster->server().open_requests() > 0;
+      // Whoever waits for time to pass does not hold it up.
+      return answering && cluster->server().open_requests() > world->waiting();
     });
+    parts.when_idle = [this](Task then) { world->when_idle(std::move(then)); };
     places = &world->world();
   } else {
     // A socket knows nothing of virtual time; there webhooks are not called.

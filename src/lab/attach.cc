@@ -6,10 +6,16 @@
 
 namespace berth::lab {
 
-void attach(apiserver::Server& server, Lab& lab, std::shared_ptr<const UsageRules> rules) {
+void attach(Scope& scope, apiserver::Server& server, Lab& lab,
+            std::shared_ptr<const UsageRules> rules, IdleSigns signs) {
   server.kinds().serve("metrics.k8s.io", metrics_kinds(lab, std::move(rules)));
   server.answer(kube::kPod, "log", [&lab](apiserver::Server::Question& question) {
     return answer_log(*question.object, question.request.raw_path, lab.wall());
+  });
+  const auto deeds = std::make_shared<Deeds>(scope, lab, server, std::move(signs));
+  server.page("/lab/status", [deeds](const kube::ApiRequest&) { return deeds->status(); });
+  server.deed("/lab/", [deeds](const kube::ApiRequest& asked, Done<kube::ApiReply> done) {
+    deeds->perform(asked, std::move(done));
   });
 }
 

@@ -187,6 +187,13 @@ std::vector<kube::Object> Lab::pods_in(std::string_view ns) const {
   return out;
 }
 
+bool Lab::busy() const {
+  if (birth_ != nullptr || !index_->flaps.empty()) return true;
+  return std::any_of(pods_.begin(), pods_.end(), [this](const PodRow& row) {
+    return row.pod.valid() && (row.writing || row.timer != TimerId::kNone);
+  });
+}
+
 LabCounts Lab::counts() const {
   LabCounts counts;
   for (const NodeRow& row : nodes_) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apiserver/store/store.h"
@@ -86,6 +87,11 @@ class Lab {
   bool slow_node(std::string_view name, double factor);  // 1: as usual
   bool set_health(std::string_view name, Health);
   bool fail_pod(const kube::Key&);  // its containers end with an error
+  // What is wrong with which node, in the order of their names: "crashed", "3 times slower".
+  std::vector<std::pair<std::string, std::string>> troubles() const;
+  bool simulates_node(std::string_view name) const;
+  std::vector<std::string> nodes_in(std::string_view zone) const;  // simulated ones; "": all
+  bool busy() const;  // something is under way, or going to happen without anybody's help
 
   // Who is not heard of. Lives as long as anybody holds it.
   const std::shared_ptr<Silence>& silence() const { return silence_; }
@@ -128,7 +134,7 @@ class Lab {
   bool beats(const NodeRow& row) const { return row.managed && row.outage == Outage::kNone; }
   void fall_silent(std::uint32_t, Outage);
   void come_back(std::uint32_t);
-  void flap(std::string name, Duration down, Duration up, int times, bool failing);
+  void flap(std::uint32_t node, Duration down, Duration up, int times, bool failing);
 
   // lab_pods.cc
   void on_pod(const kube::WatchEvent&);

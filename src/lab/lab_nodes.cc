@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -146,15 +147,12 @@ void Lab::read_node_annotations(std::uint32_t at) {
     come_back(at);
   }
   const std::string slow = row.node.annotation(kSlow);
-  float factor = 1;
-  if (!slow.empty()) {
-    const auto [end, error] = std::from_chars(slow.data(), slow.data() + slow.size(), factor);
-    if (error != std::errc() || *end != '\0' || !(factor > 0)) factor = 1;
-    if (factor != row.slow) {
-      row.slow = factor;
-      look_at_pods_of(at);
-    }
-  }
+  if (slow.empty() && !row.slow_by_annotation) return;
+  row.slow_by_annotation = !slow.empty();
+  const float factor = static_cast<float>(parse_factor(slow).value_or(1));
+  if (factor == row.slow) return;
+  row.slow = factor;
+  look_at_pods_of(at);
 }
 
 void Lab::look_at_node(std::uint32_t at) {
@@ -226,6 +224,10 @@ void Lab::come_back(std::uint32_t at) {
 bool Lab::fail_node(std::string_view name, Outage outage) {
   const std::uint32_t at = node_row(name, false);
   if (at == kNoRow || !nodes_[at].managed) return false;
+  if (const auto flapping = index_->flaps.find(at); flapping != index_->flaps.end()) {
+    scope_.cancel(flapping->second);
+    index_->flaps.erase(flapping);
+  }
   if (outage == Outage::kNone)
     come_back(at);
   else
@@ -236,29 +238,37 @@ bool Lab::fail_node(std::string_view name, Outage outage) {
 bool Lab::recover_node(std::string_view name) { return fail_node(name, Outage::kNone); }
 
 bool Lab::flap_node(std::string_view name, Duration down, Duration up, int times) {
-  const std::uint32_t at = node_row(name, false);
-  if (at == kNoRow || !nodes_[at].managed) return false;
-  flap(std::string(name), down, up, times, true);
+  if (!recover_node(name)) return false;
+  flap(node_row(name, false), down, up, times, true);
   return true;
 }
 
-void Lab::flap(std::string name, Duration down, Duration up, int times, bool failing) {
-  if (failing && times == 0) return;
-  fail_node(name, failing ? Outage::kCutOff : Outage::kNone);
-  scope_.after(failing ? down : up,
-               [this, name = std::move(name), down, up, times, failing]() mutable {
-                 flap(std::move(name), down, up, failing ? times : times - 1, !failing);
-               });
+void Lab::flap(std::uint32_t at, Duration down, Duration up, int times, bool failing) {
+  index_->flaps.erase(at);
+  if ((failing && times == 0) || !nodes_[at].managed) return;
+  if (failing)
+    fall_silent(at, Outage::kCutOff);
+  else
+    come_back(at);
+  index_->flaps[at] = scope_.after(failing ? down : up, [this, at, down, up, times, failing] {
+    flap(at, down, up, failing ? times : times - 1, !failing);
+  });
+}
+
+std::vector<std::string> Lab::nodes_in(std::string_view zone) const {
+  std::vector<std::string> found;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    if (nodes_[i].managed &&
+        (zone.empty() || nodes_[i].node.label("topology.kubernetes.io/zone") == zone))
+      found.push_back(index_->node_names[i]);
+  return found;
 }
 
 std::size_t Lab::fail_zone(std::string_view zone, Outage outage) {
-  std::size_t failed = 0;
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (!nodes_[i].managed || nodes_[i].node.label("topology.kubernetes.io/zone") != zone) continue;
-    fail_node(index_->node_names[i], outage);
-    ++failed;
-  }
-  return failed;
+  if (zone.empty()) return 0;
+  const std::vector<std::string> lost = nodes_in(zone);
+  for (const std::string& node : lost) fail_node(node, outage);
+  return lost.size();
 }
 
 std::size_t Lab::recover_zone(std::string_view zone) { return fail_zone(zone, Outage::kNone); }
@@ -277,6 +287,31 @@ bool Lab::set_health(std::string_view name, Health health) {
   nodes_[at].health = static_cast<std::uint8_t>(health);
   look_at_node(at);
   return true;
+}
+
+bool Lab::simulates_node(std::string_view name) const {
+  const auto found = index_->nodes.find(name);
+  return found != index_->nodes.end() && nodes_[found->second].managed;
+}
+
+std::vector<std::pair<std::string, std::string>> Lab::troubles() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const NodeRow& row = nodes_[i];
+    if (!row.managed) continue;
+    std::vector<std::string> wrong;
+    if (index_->flaps.contains(i)) wrong.emplace_back("flapping");
+    if (row.outage != Outage::kNone)
+      wrong.emplace_back(row.outage == Outage::kCrashed ? "crashed" : "cut off");
+    for (const Failure& each : kFailures)
+      if (each.health != Health::kReady && static_cast<Health>(row.health) == each.health)
+        wrong.emplace_back(each.text);
+    if (row.slow != 1) wrong.push_back(fmt::format("{} times slower", row.slow));
+    if (!wrong.empty())
+      out.emplace_back(index_->node_names[i], fmt::format("{}", fmt::join(wrong, ", ")));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace berth::lab

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <queue>
 #include <string>
 #include <unordered_map>
@@ -43,7 +44,8 @@ struct Lab::Index {
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> nodes;
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> pods;  // "ns/name"
   std::vector<std::string> node_names;                                             // a row each
-  std::vector<TimerId> node_timers;  // of stages; a row each, or none
+  std::vector<TimerId> node_timers;        // of stages; a row each, or none
+  std::map<std::uint32_t, TimerId> flaps;  // when nodes that flap go down or up next
 };
 
 // Whose heartbeat is due when.

@@ -49,7 +49,8 @@ struct NodeRow {
   bool wrapped : 1 = false;  // every address was given out once
   bool seen : 1 = false;
   bool by_annotation : 1 = false;  // its outage
-  bool rebooted : 1 = false;       // pods have to learn that they crashed
+  bool slow_by_annotation : 1 = false;
+  bool rebooted : 1 = false;  // pods have to learn that they crashed
   float slow = 1;
 };
 static_assert(sizeof(NodeRow) <= 64);

@@ -22,6 +22,14 @@ std::optional<int> whole(std::string_view text) {
 
 }  // namespace
 
+std::optional<double> parse_factor(std::string_view text) {
+  double factor = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc() || end != text.data() + text.size() || !(factor > 0) || factor > 1e6)
+    return std::nullopt;
+  return factor;
+}
+
 std::optional<Span> parse_span(std::string_view text) {
   const std::size_t dots = text.find("..");
   const std::optional<Duration> least = kube::parse_duration(text.substr(0, dots));

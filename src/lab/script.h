@@ -27,6 +27,9 @@ struct Run {
 // "90s", or "1m..2m" for a time drawn evenly between the two. Nothing for what is neither.
 std::optional<Span> parse_span(std::string_view);
 
+// "3" or "1.5": so many times as long. Nothing for what is no such number.
+std::optional<double> parse_factor(std::string_view);
+
 // A view of a pod; the same pod and chance give the same answers each time. Thread-compatible.
 class Script {
  public:

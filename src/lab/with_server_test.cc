@@ -19,7 +19,7 @@ class WithServer : public testing::TestWithParam<bool> {
         server.scope(),
         LabParts{server.store(), server.server(), Random(1), Logger(log, server.world.clock())},
         std::move(options));
-    attach(server.server(), *lab);
+    attach(server.scope(), server.server(), *lab);
     std::optional<Result<Ok>> ready;
     lab->start(server.scope().done<Ok>(1h, [&](Result<Ok> r) { ready = std::move(r); }));
     server.world.run_for(1s);

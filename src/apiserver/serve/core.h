@@ -40,6 +40,7 @@ class Core {
   ServerOptions options;
   Traffic traffic;
   std::map<std::string, Server::Page, std::less<>> pages = {};
+  std::map<std::string, Server::Deed, std::less<>> deeds = {};
   std::map<std::pair<kube::KindId, std::string>, Server::Answer> answers = {};
   std::set<Watching*> watches = {};
   DiscoveryCache discovery = {};

@@ -145,22 +145,37 @@ void add_pages(Core& core) {
     core.pages[std::string(root)] = discover;
 }
 
-void serve_page(Call& call) {
-  const kube::ApiRequest& asked = call.request;
-  const std::string_view path = path_of(asked);
-  if (asked.raw_method == "GET" && (path == "/" || path == "/index.html"))
-    return call.answer(text_page(root_paths(call.core), "application/json"));
-  const Server::Page* page = nullptr;
+namespace {
+// The one with the longest path that fits.
+template <class Map>
+const typename Map::mapped_type* fitting(const Map& map, std::string_view path) {
+  const typename Map::mapped_type* found = nullptr;
   std::size_t longest = 0;
-  for (const auto& [prefix, each] : call.core.pages) {
+  for (const auto& [prefix, each] : map) {
     const bool fits = prefix.ends_with('/') ? path.starts_with(prefix) : path == prefix;
     if (!fits || prefix.size() < longest) continue;
     longest = prefix.size();
-    page = &each;
+    found = &each;
   }
-  if (page == nullptr) return call.answer(unknown_resource());
-  if (asked.raw_method != "GET" && asked.raw_method != "HEAD") return call.answer(not_allowed());
-  call.answer((*page)(asked));
+  return found;
+}
+}  // namespace
+
+void serve_page(const CallPtr& call) {
+  const kube::ApiRequest& asked = call->request;
+  const std::string_view path = path_of(asked);
+  if (asked.raw_method == "GET" && (path == "/" || path == "/index.html"))
+    return call->answer(text_page(root_paths(call->core), "application/json"));
+  const Server::Page* const page = fitting(call->core.pages, path);
+  const Server::Deed* const deed = fitting(call->core.deeds, path);
+  if (page == nullptr && deed == nullptr) return call->answer(unknown_resource());
+  if (deed != nullptr && asked.raw_method == "POST")
+    return (*deed)(asked, call->core.scope.done<ApiReply>(kNoLimit, [call](Result<ApiReply> reply) {
+      call->answer(std::move(reply));
+    }));
+  if (page == nullptr || (asked.raw_method != "GET" && asked.raw_method != "HEAD"))
+    return call->answer(not_allowed());
+  call->answer((*page)(asked));
 }
 
 void refuse_connection(Call& call) {

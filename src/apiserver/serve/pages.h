@@ -7,7 +7,7 @@
 namespace berth::apiserver {
 
 void add_pages(Core&);
-void serve_page(Call&);
+void serve_page(const CallPtr&);
 
 // Discovery, by Accept: the whole in one document, or piece by piece. `path` is below /api or
 // /apis; nothing where there is no such thing.

@@ -101,6 +101,31 @@ TEST(Pages, TheLongestPathOfOthersCounts) {
   EXPECT_EQ(text_of(server.page("/openapi/v3/api/v1?hash=1")), "third");
 }
 
+TEST(Pages, WhatDoesSomethingTakesPostsAndAnswersWhenItIsDone) {
+  TestServer server;
+  Done<kube::ApiReply> later;
+  server.server().deed("/lab/", [&](const kube::ApiRequest& asked, Done<kube::ApiReply> done) {
+    EXPECT_EQ(asked.raw_path, "/lab/settle");
+    later = std::move(done);
+  });
+  EXPECT_EQ(server.page("/lab/settle").error().code, 405);
+  EXPECT_EQ(server.page("/labour", "", "POST").error().code, 404);
+  kube::ApiRequest request{.verb = Verb::kRaw};
+  request.raw_method = "POST";
+  request.raw_path = "/lab/settle";
+  const TestServer::Answered answer = server.start(std::move(request));
+  server.world.run_for(10min);
+  EXPECT_FALSE(answer->has_value());
+  EXPECT_EQ(server.server().open_requests(), 1u);
+  kube::ApiReply reply;
+  reply.body = "settled";
+  later(std::move(reply));
+  server.world.run_until_idle(0s);
+  ASSERT_TRUE(answer->has_value());
+  EXPECT_EQ(text_of(**answer), "settled");
+  EXPECT_EQ(server.server().open_requests(), 0u);
+}
+
 TEST(Answers, AreMadeByOthersFromWhatWasPosted) {
   TestServer server;
   server.server().answer(kube::kSubjectAccessReview, "", [](Server::Question& question) {

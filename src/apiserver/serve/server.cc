@@ -81,7 +81,7 @@ void route(CallPtr call) {
     if (!asked.subresource.empty()) call->sub = call->row->subresource(asked.subresource);
   }
   if (Result<Ok> may = authorize(*call); !may) return call->answer(std::move(may.error()));
-  if (asked.verb == Verb::kRaw) return serve_page(*call);
+  if (asked.verb == Verb::kRaw) return serve_page(call);
   if (Result<Ok> fits = check_shape(*call); !fits) return call->answer(std::move(fits.error()));
   dispatch(std::move(call));
 }
@@ -124,6 +124,10 @@ void Server::handle(Credentials credentials, kube::ApiRequest request, Done<kube
 
 void Server::page(std::string path, Page page) {
   core_->pages.insert_or_assign(std::move(path), std::move(page));
+}
+
+void Server::deed(std::string path, Deed deed) {
+  core_->deeds.insert_or_assign(std::move(path), std::move(deed));
 }
 
 void Server::answer(kube::KindId kind, std::string subresource, Answer answer) {

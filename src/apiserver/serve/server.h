@@ -57,6 +57,9 @@ class Server final : public kube::ApiHandler {
   // longest one counts. Only GET reaches it. One that is there already is replaced.
   using Page = std::function<Result<kube::ApiReply>(const kube::ApiRequest&)>;
   void page(std::string path, Page);
+  // The same for what does something: only POST reaches it, and it answers when it is done.
+  using Deed = std::function<void(const kube::ApiRequest&, Done<kube::ApiReply>)>;
+  void deed(std::string path, Deed);
   // What answers a kind that is not stored (TokenReview), or a subresource of one that is
   // ("token"). `posted` is decoded, defaulted and checked; `object` is what the subresource belongs
   // to.
