@@ -48,6 +48,11 @@ bool tells_of_work(const apiserver::HistoryEvent& event) {
          ready(event.before) != ready(event.after);
 }
 
+apiserver::AuthenticatorOptions authenticator_options(const ClusterOptions& options) {
+  if (options.owner_token.empty()) return {};
+  return {.tokens = {{options.owner_token, owner_of_cluster()}}};
+}
+
 std::unique_ptr<apiserver::Journal> journal_of(Runtime& runtime, const ClusterOptions& options) {
   if (!options.data_dir) return nullptr;
   return std::make_unique<apiserver::SqliteJournal>(
@@ -94,8 +99,8 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
                              [&uids] { return kube::random_uid(uids); });
   custom_kinds_ = std::make_unique<apiserver::CustomKinds>(scope_, *store_, kinds_, log_);
   rbac_ = std::make_unique<apiserver::Rbac>(*store_);
-  authenticator_ = std::make_unique<apiserver::TokenAuthenticator>(
-      *store_, tokens_, *rbac_, apiserver::AuthenticatorOptions{});
+  authenticator_ = std::make_unique<apiserver::TokenAuthenticator>(*store_, tokens_, *rbac_,
+                                                                   authenticator_options(options_));
   admission_.steps =
       apiserver::default_steps(*store_, *rbac_, random_.fork("admission"), rbac_.get());
   webhooks_ = options_.webhooks ? options_.webhooks(scope_, *store_)

@@ -161,9 +161,8 @@ void Cluster::handle(apiserver::Credentials credentials, kube::ApiRequest reques
 lab::Lab* Cluster::lab() { return parts_->api.get()->lab(); }
 
 std::unique_ptr<client::Transport> Cluster::owner() {
-  return std::make_unique<client::LocalTransport>(
-      api_loop(), parts_->api.get()->front(),
-      kube::User{.name = "kubernetes-admin", .groups = {"system:masters", "system:authenticated"}});
+  return std::make_unique<client::LocalTransport>(api_loop(), parts_->api.get()->front(),
+                                                  owner_of_cluster());
 }
 
 }  // namespace berth::cluster

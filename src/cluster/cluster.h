@@ -38,9 +38,10 @@ namespace berth::cluster {
 struct ClusterOptions {
   std::optional<std::filesystem::path> data_dir = {};  // none: nothing survives
   bool fsync = false;
-  bool salvage = false;        // start with what is intact of damaged data
-  std::string token_key = {};  // signs service account tokens
-  std::string ca_pem = {};     // published in every namespace
+  bool salvage = false;          // start with what is intact of damaged data
+  std::string token_key = {};    // signs service account tokens
+  std::string owner_token = {};  // whose bearer may do everything; "": there is none
+  std::string ca_pem = {};       // published in every namespace
   std::optional<scheduler::SchedulerConfig> scheduler = {};  // none: pods wait for another one
   // Makes the way to webhooks, on the API loop; null: only those in this process are reached.
   std::function<std::unique_ptr<apiserver::WebhookCaller>(Scope&, const apiserver::Store&)>

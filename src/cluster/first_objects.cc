@@ -24,6 +24,10 @@ void add_controller_role(std::unique_ptr<runtime::Controller> controller,
 
 }  // namespace
 
+kube::User owner_of_cluster() {
+  return {.name = "kubernetes-admin", .groups = {"system:masters", "system:authenticated"}};
+}
+
 std::string controller_user(std::string_view controller) {
   return fmt::format("system:serviceaccount:kube-system:{}", controller);
 }

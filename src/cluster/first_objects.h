@@ -13,6 +13,8 @@ namespace berth::cluster {
 // a role of its own for every controller, with the rights that it declares.
 std::vector<std::string> first_objects(const ClusterOptions&);
 
+// Who may do everything.
+kube::User owner_of_cluster();
 // The user that a controller acts as.
 std::string controller_user(std::string_view controller);
 

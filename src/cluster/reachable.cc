@@ -117,6 +117,10 @@ void ReachableCluster::start(std::function<void(Result<std::string>)> ready) {
   });
 }
 
+std::unique_ptr<client::Transport> ReachableCluster::owner() {
+  return parts_->virtual_time() ? nullptr : parts_->cluster->owner();
+}
+
 ReachableCluster::~ReachableCluster() {
   if (parts_->cluster == nullptr) return;
   parts_->server.reset();

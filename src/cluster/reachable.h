@@ -39,6 +39,9 @@ class ReachableCluster {
   // `ready` is called on a loop of the cluster, with the URL under which it answers, or the reason
   // why it does not.
   void start(std::function<void(Result<std::string>)> ready);
+  // The way in for this process, as its owner, once ready. Null where time is virtual: callers with
+  // deadlines of their own time go through the door there.
+  std::unique_ptr<client::Transport> owner();
 
  private:
   struct Parts;
