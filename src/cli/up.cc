@@ -14,6 +14,7 @@
 #include "cli/manifests.h"
 #include "cli/named_file.h"
 #include "cli/on_loop.h"
+#include "cli/running_gateway.h"
 #include "cli/scheduler_config.h"
 #include "cli/up_demo.h"
 #include "client/connect.h"
@@ -22,6 +23,7 @@
 #include "controllers/registry.h"
 #include "lab/stages/stages.h"
 #include "lab/usage.h"
+#include "net/tls.h"
 
 namespace berth::cli {
 namespace {
@@ -30,7 +32,7 @@ namespace fs = std::filesystem;
 
 struct UpOptions {
   std::string nodes = "10";
-  std::int64_t port = 6443;
+  std::int64_t port = 6443, ui_port = 0;
   std::string bind_address = "127.0.0.1";
   std::string kubeconfig_out = "berth.kubeconfig";
   std::string data_dir;
@@ -85,6 +87,9 @@ Result<Ok> check(const UpOptions& options) {
   if (options.port < 0 || options.port > 65535)
     return tl::unexpected(
         usage_error(fmt::format("--port {}: a port is 0 to 65535 (0: a free one)", options.port)));
+  if (options.ui_port < 0 || options.ui_port > 65535)
+    return tl::unexpected(usage_error(
+        fmt::format("--ui-port {}: a port is 0 to 65535 (0: a free one)", options.ui_port)));
   in6_addr ignored{};
   if (inet_pton(AF_INET, options.bind_address.c_str(), &ignored) != 1)
     return tl::unexpected(usage_error(
@@ -100,9 +105,10 @@ Result<Ok> check(const UpOptions& options) {
     return tl::unexpected(usage_error(
         fmt::format("--speed {}: write real, max, or a factor like x60", options.speed)));
   for (const std::string& part : options.without)
-    if (part != "scheduler" && part != "controllers" && part != "nodes")
+    if (part != "scheduler" && part != "controllers" && part != "nodes" && part != "gateway")
       return tl::unexpected(usage_error(fmt::format(
-          "--without {}: what can be left out is scheduler, controllers and nodes", part)));
+          "--without {}: what can be left out is scheduler, controllers, nodes and gateway",
+          part)));
   return Ok{};
 }
 
@@ -207,6 +213,8 @@ Result<Plan> plan_of(const UpOptions& options) {
   plan.cluster.identity = *std::move(identity);
   parts.token_key = plan.cluster.identity.token_key;
   parts.ca_pem = plan.cluster.identity.authority.certificate_pem;
+  // The same at every start with the same data, so that an open page goes on.
+  parts.owner_token = net::sha256_hex("the page's token " + parts.token_key).substr(0, 40);
   return plan;
 }
 
@@ -255,6 +263,8 @@ class Up {
         real_, {.kubeconfig = options_.kubeconfig_out, .context = "", .ns = ""}, log_);
     if (!itself) return finish_(tl::unexpected(itself.error()));
     itself_ = *std::move(itself);
+    if (Result<Ok> started = start_gateway(); !started)
+      return finish_(tl::unexpected(started.error()));
     if (plan_.manifests.empty()) return tell(*url);
     applier_ = std::make_unique<cluster::Applier>(scope_, *itself_->transport,
                                                   Random::from_entropy(), "berth-up");
@@ -265,6 +275,20 @@ class Up {
     });
   }
 
+  Result<Ok> start_gateway() {
+    if (without(options_, "gateway")) return Ok{};
+    way_in_ = cluster_.owner();
+    GatewayPlan plan;
+    plan.port = static_cast<std::uint16_t>(options_.ui_port);
+    gateway_ = std::make_unique<RunningGateway>(real_, way_in_ ? *way_in_ : *itself_->transport,
+                                                metrics_, log_, std::move(plan));
+    const auto ports = gateway_->start();
+    if (!ports) return tl::unexpected(ports.error());
+    page_ = fmt::format("http://127.0.0.1:{}/#token={}", ports->main,
+                        plan_.cluster.cluster.owner_token);
+    return Ok{};
+  }
+
   void tell(const std::string& url) {
     const std::string path = fs::absolute(options_.kubeconfig_out).string();
     const std::string next = fmt::format(
@@ -272,8 +296,11 @@ class Up {
         "  kubectl get nodes\n"
         "  kubectl create deployment web --image=web:1 --replicas=5\n"
         "  kubectl get pods -A -o wide\n"
+        "{}"
         "Ctrl-C stops it; {}.\n",
         path,
+        page_.empty() ? std::string()
+                      : fmt::format("The external-scheduler interface: {}\n", page_),
         plan_.cluster.cluster.data_dir ? fmt::format("what there is stays in {} for the next start",
                                                      plan_.cluster.cluster.data_dir->string())
                                        : std::string("nothing is kept (--data-dir DIR keeps it)"));
@@ -301,6 +328,9 @@ class Up {
   std::string kubeconfig_;  // that was written
   cluster::ReachableCluster cluster_;
   std::unique_ptr<client::Cluster> itself_;
+  std::unique_ptr<client::Transport> way_in_;  // null where time is virtual
+  std::unique_ptr<RunningGateway> gateway_;
+  std::string page_;
   std::unique_ptr<cluster::Applier> applier_;
   std::unique_ptr<Demo> demo_;
 };
@@ -333,6 +363,10 @@ Command up() {
       .flag("--nodes", &options->nodes, "how many nodes, or a file with Node manifests", "N|FILE")
       .flag("--port", &options->port, "serve the API here; 0: on a free port", "PORT")
       .flag("--bind-address", &options->bind_address, "and on this address", "IP")
+      .flag("--ui-port", &options->ui_port,
+            "serve the external-scheduler interface and the page here, on 127.0.0.1; 0: on a free "
+            "port",
+            "PORT")
       .flag("--kubeconfig-out", &options->kubeconfig_out,
             "where to write the kubeconfig, once the server is ready", "FILE")
       .flag("--data-dir", &options->data_dir,
@@ -351,7 +385,8 @@ Command up() {
       .flag("--stages", &options->stages, "how pods and nodes live: KWOK Stage files", "FILE")
       .flag("--usage", &options->usage,
             "what containers use: KWOK ResourceUsage and ClusterResourceUsage files", "FILE")
-      .flag("--without", &options->without, "leave out: scheduler, controllers, nodes", "PART")
+      .flag("--without", &options->without, "leave out: scheduler, controllers, nodes, gateway",
+            "PART")
       .flag("--scheduler-config", &options->scheduler_config, "a KubeSchedulerConfiguration (v1)",
             "FILE")
       .flag("--controllers", &options->controllers,

@@ -19,7 +19,7 @@ TEST(Up, SaysWhatIsWrongWithItsFlagsBeforeAnythingStarts) {
       {{"--bind-address", "here"}, "--bind-address here: not an IPv4 address"},
       {{"--speed", "fast"}, "--speed fast: write real, max, or a factor like x60"},
       {{"--data-dir", "d"}, "give one of them"},
-      {{"--without", "etcd"}, "what can be left out is scheduler, controllers and nodes"},
+      {{"--without", "etcd"}, "what can be left out is scheduler, controllers, nodes and gateway"},
       {{"--nodes", "200000"}, "--nodes 200000: 100000 at most"},
       {{"--nodes", "no-such-file"}, "--nodes: no-such-file: cannot be read"},
       {{"--nodes", "examples/manifests/no-nodes.yaml"}, "cannot be read"},

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/running_gateway.h"
+
+#include <future>
+
+#include "cluster/placed.h"
+
+namespace berth::cli {
+
+struct RunningGateway::Parts {
+  Parts(Runtime& runtime, client::Transport& way, Metrics& shared, Logger to, GatewayPlan given)
+      : transport(way),
+        metrics(shared),
+        log(std::move(to)),
+        plan(std::move(given)),
+        service(runtime.loop("gateway")) {}
+
+  client::Transport& transport;
+  Metrics& metrics;
+  Logger log;
+  GatewayPlan plan;
+  cluster::Placed<gateway::Service> service;
+  std::vector<std::unique_ptr<net::HttpServer>> servers;
+};
+
+RunningGateway::RunningGateway(Runtime& runtime, client::Transport& transport, Metrics& metrics,
+                               Logger log, GatewayPlan plan)
+    : parts_(
+          std::make_unique<Parts>(runtime, transport, metrics, std::move(log), std::move(plan))) {}
+
+Result<RunningGateway::Ports> RunningGateway::start() {
+  Parts& parts = *parts_;
+  parts.service.make("gateway", [&parts](Scope& scope) {
+    auto service =
+        std::make_unique<gateway::Service>(scope, parts.transport, parts.metrics, parts.log,
+                                           Random::from_entropy(), parts.plan.service);
+    service->start();
+    return service;
+  });
+  struct Doors {
+    net::HttpServerOptions options;
+    net::HttpHandler* main;
+    net::HttpHandler* compat;
+  };
+  std::promise<Doors> made;
+  parts.service.loop().post([&] {
+    gateway::Gateway& gateway = parts.service.get()->gateway();
+    made.set_value({gateway.server_options(), &gateway.door(), gateway.compat_door()});
+  });
+  const Doors doors = made.get_future().get();
+  net::HttpServerOptions options = doors.options;
+  options.address = parts.plan.address;
+  options.port = parts.plan.port;
+  options.tls = parts.plan.tls;
+  auto main = net::HttpServer::start(parts.service.loop(), std::move(options), *doors.main);
+  if (!main) return tl::unexpected(main.error());
+  Ports ports{.main = (*main)->port()};
+  parts.servers.push_back(*std::move(main));
+  if (doors.compat == nullptr) return ports;
+  net::HttpServerOptions near = doors.options;
+  near.port = parts.plan.compat_port;
+  auto compat = net::HttpServer::start(parts.service.loop(), std::move(near), *doors.compat);
+  if (!compat) return tl::unexpected(compat.error());
+  ports.compat = (*compat)->port();
+  parts.servers.push_back(*std::move(compat));
+  return ports;
+}
+
+RunningGateway::~RunningGateway() {
+  parts_->servers.clear();
+  std::promise<void> stopped;
+  parts_->service.stop([&] { stopped.set_value(); });
+  stopped.get_future().wait();
+}
+
+}  // namespace berth::cli
