@@ -229,6 +229,7 @@ net::HttpHandler* Gateway::compat_door() {
   return state_->options.compat_user.empty() ? nullptr : &state_->compat;
 }
 Seats& Gateway::seats() { return state_->seats; }
+const Logger& Gateway::log() const { return state_->log; }
 
 net::HttpServerOptions Gateway::server_options() const {
   net::HttpServerOptions options;

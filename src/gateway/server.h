@@ -53,6 +53,7 @@ class Gateway {
   // What a listener in front is to be started with; address, port and TLS are the caller's.
   net::HttpServerOptions server_options() const;
   Seats& seats();  // of streams that are open
+  const Logger& log() const;
 
  private:
   struct State;

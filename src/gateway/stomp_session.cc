@@ -173,6 +173,7 @@ class StompSession final : public Feeds::Listener,
                                      if (const auto self = weak.lock()) self->refuse(error.message);
                                    });
     visitor_.identity = std::move(identity);
+    gateway_.log().info("connected", {{"user", visitor_.identity->user.name}, {"by", "stomp"}});
     connected_ = true;
     const auto [theirs, wanted] = heart_beat_;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.heart_beat);
@@ -265,6 +266,10 @@ class StompSession final : public Feeds::Listener,
     options_.submit(options_.ns, frame.body, *visitor_.identity,
                     scope().done<Ok>(kNoLimit, [self = shared_from_this(), frame](auto done) {
                       if (self->over()) return;
+                      self->gateway_.log().info("sent",
+                                                {{"user", self->visitor_.identity->user.name},
+                                                 {"destination", "/app/schedulings"},
+                                                 {"taken", done.has_value()}});
                       if (!done) return self->refuse(done.error().message, &frame);
                       self->done_with(frame);
                     }));
