@@ -5,18 +5,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <map>
-#include <sstream>
-#include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "client/informer.h"
 #include "control_plane.h"
 #include "pod_maker.h"
+#include "process_cost.h"
 #include "session.h"
 
 namespace berth::e2e {
@@ -28,18 +25,25 @@ constexpr std::size_t kWindow = 32;    // requests at a time
 constexpr std::size_t kWatchers = 50;  // of all pods
 constexpr double kMust = 3;
 
-double cpu_seconds(const std::vector<pid_t>& processes) {
-  long long ticks = 0;
-  for (const pid_t pid : processes) {
-    std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-    std::string line;
-    std::getline(stat, line);
-    std::istringstream fields(line.substr(line.rfind(')') + 2));
-    std::string field;
-    for (int i = 3; fields >> field && i <= 15; ++i)
-      if (i >= 14) ticks += std::atoll(field.c_str());  // utime and stime
-  }
-  return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+double cpu_of(const std::vector<pid_t>& processes) {
+  double sum = 0;
+  for (const pid_t pid : processes) sum += bench::cpu_seconds(pid);
+  return sum;
+}
+
+// What is done after the answer: until the server rests for five looks in a row. Its
+// heartbeat, a tick or none a look, counts as rest.
+double cpu_at_rest(const std::vector<pid_t>& processes) {
+  constexpr double kRest = 0.011;  // a tick of the kernel's count
+  double last = cpu_of(processes);
+  int quiet = 0;
+  eventually(std::chrono::seconds(10), [&] {
+    const double now = cpu_of(processes);
+    quiet = now - last < kRest ? quiet + 1 : 0;
+    last = now;
+    return quiet == 5;
+  });
+  return last;
 }
 
 // One of the two, running.
@@ -140,7 +144,7 @@ using Results = std::map<std::string, std::vector<Measured>>;
 
 Result<Ok> measure(Results& results, Server& server, const std::string& name, std::size_t count,
                    const std::function<Result<Ok>()>& what) {
-  const double before = cpu_seconds(server.processes);
+  const double before = cpu_at_rest(server.processes);
   const Clock::time_point begin = Clock::now();
   if (Result<Ok> done = what(); !done) {
     Error error = done.error();
@@ -148,9 +152,8 @@ Result<Ok> measure(Results& results, Server& server, const std::string& name, st
     return tl::unexpected(std::move(error));
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // what is done after the answer
   results[name].push_back(
-      {1000 * (cpu_seconds(server.processes) - before) / static_cast<double>(count), seconds});
+      {1000 * (cpu_at_rest(server.processes) - before) / static_cast<double>(count), seconds});
   return Ok{};
 }
 

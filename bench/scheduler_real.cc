@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "process_cost.h"
 #include "scheduler/cluster.h"
 
 namespace berth::e2e {
@@ -41,22 +39,6 @@ std::string pod_json(int i) {
   return fmt::format(
       R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"pod-{0:05}","namespace":"default","labels":{{"app":"a{1}"}}}},"spec":{{"containers":[{{"name":"c","image":"reg/app-{1}:1","resources":{{"requests":{{"cpu":"100m","memory":"250Mi"}}}}}}]}}}})",
       i, i % 5);
-}
-
-// The CPU time and the peak of resident memory of a process that still runs.
-void measure(pid_t pid, Run& run) {
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(stat, line);
-  std::istringstream fields(line.substr(line.rfind(')') + 2));
-  std::string field;
-  long long ticks = 0;
-  for (int i = 3; fields >> field && i <= 15; ++i)
-    if (i >= 14) ticks += std::atoll(field.c_str());  // utime and stime
-  run.cpu_ms = 1000.0 * static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  std::ifstream status(fmt::format("/proc/{}/status", pid));
-  while (std::getline(status, line))
-    if (line.rfind("VmHWM:", 0) == 0) run.peak_mb = std::atof(line.c_str() + 6) / 1024;
 }
 
 Result<Run> run_once(Subject subject, int nodes, int pods) {
@@ -93,7 +75,8 @@ Result<Run> run_once(Subject subject, int nodes, int pods) {
   }
   run.seconds = since(first);
   run.rate = static_cast<double>(static_cast<std::size_t>(pods) - at_first) / run.seconds;
-  measure((*scheduler)->pid(), run);
+  run.cpu_ms = 1000 * bench::cpu_seconds((*scheduler)->pid());
+  run.peak_mb = bench::peak_mb((*scheduler)->pid());
   const Verdict verdict = check_placement(cluster.state());
   if (!verdict.violations.empty()) return fail(Reason::kInternalError, verdict.text());
   return run;
