@@ -165,11 +165,17 @@ void Store::fail_all(const Error& why) {
       write->table->pop(*write->entry);
     }
   }
-  refusal_ = fmt::format("the store cannot keep what is written: {}", why.message);
+  refusal_ = fmt::format(
+      "the store cannot keep what is written: {}; make room there, or mend what else is wrong with "
+      "it. Reads go on, and writes are taken again as soon as they can be kept",
+      why.message);
   for (Collected* batch : {failed.get(), after.get()})
     for (Pending& write : batch->writes)
       write.done(tl::unexpected(
           Error{.reason = Reason::kInternalError, .message = refusal_, .outcome = why.outcome}));
+  // Who waits for one of these waits in vain, and must not take a later one for it.
+  while (!waiting_.empty() && waiting_.begin()->first <= tip_)
+    waiting_.extract(waiting_.begin()).mapped()(fail(Reason::kInternalError, refusal_));
   probe_later();
 }
 

@@ -6,6 +6,7 @@
 namespace berth::apiserver {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -188,7 +189,7 @@ TEST(Write, AFailedBatchTakesAllThatWasBuiltOnItAlong) {
   for (const auto& lost : {first, second, third, fourth}) {
     ASSERT_TRUE(lost->has_value() && !(*lost)->has_value());
     EXPECT_EQ((*lost)->error().reason, Reason::kInternalError);
-    EXPECT_THAT((*lost)->error().message, HasSubstr("disk full"));
+    EXPECT_THAT((*lost)->error().message, AllOf(HasSubstr("disk full"), HasSubstr("make room")));
   }
   // Reads and watches go on, as if none of them had been.
   EXPECT_EQ(lab.store().published(), 2u);
@@ -297,6 +298,25 @@ TEST(Write, WhoWaitsForARevisionHearsWhenItIsPublished) {
   lab.start(put(pod(kWeb)));
   answer(lab, journal);
   EXPECT_EQ(heard, 2);
+}
+
+TEST(Write, WhoWaitsForARevisionThatCouldNotBeKeptHearsThat) {
+  HeldJournal journal;
+  Lab lab({}, &journal);
+  std::map<kube::Revision, std::string> heard;
+  lab.start(put(pod(kWeb)));
+  for (const kube::Revision revision : {2, 3})
+    lab.store().when_published(revision,
+                               lab.scope().done<Ok>(1h, [&heard, revision](const Result<Ok>& r) {
+                                 heard[revision] = r ? "published" : r.error().message;
+                               }));
+  answer(lab, journal, fail(Reason::kInternalError, "disk full"));
+  EXPECT_THAT(heard[2], HasSubstr("disk full"));
+  EXPECT_FALSE(heard.contains(3)) << "it was never given out";
+  lab.world.run_for(2s);
+  lab.start(put(pod(kWeb)));
+  answer(lab, journal);
+  EXPECT_EQ(heard[3], "published");
 }
 
 TEST(Write, TheObserverIsToldEveryPublishedChangeInOrder) {
