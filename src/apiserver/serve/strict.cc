@@ -68,9 +68,9 @@ class Walker {
 
  private:
   void complain(std::string_view what, std::string_view path) {
+    if (found_.size() == kMostComplaints) return;
     std::string text = fmt::format("{} field {}", what, json::quoted(path));
-    if (found_.size() < kMostComplaints && said_.insert(text).second)
-      found_.push_back(std::move(text));
+    if (said_.insert(text).second) found_.push_back(std::move(text));
   }
 
   std::set<std::string, std::less<>> unknown_;
