@@ -216,11 +216,10 @@ void Conversation::refuse(int status, std::string_view message) {
   keep_alive_ = false;
   is_head_ = false;
   state_ = State::kHandling;
-  Headers headers;
-  headers.add("Content-Type", "text/plain; charset=utf-8");
-  send(request_,
-       {.status = status, .headers = std::move(headers), .body = fmt::format("{}\n", message)},
-       Gzip::kNever);
+  HttpResponse response{.status = status, .headers = {}, .body = fmt::format("{}\n", message)};
+  response.headers.add("Content-Type", "text/plain; charset=utf-8");
+  if (host_->options.refusal) response = host_->options.refusal(status, message);
+  send(request_, std::move(response), Gzip::kNever);
 }
 
 void Conversation::out_of_time() {

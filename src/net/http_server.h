@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/runtime.h"
 #include "base/scope.h"
@@ -78,6 +80,8 @@ struct HttpServerOptions {
   std::optional<TlsServerOptions> tls = {};
   HttpLimits limits = {};
   std::size_t gzip_from = 128 << 10;
+  // How a request is refused that never reaches the handler; none: the message as plain text.
+  std::function<HttpResponse(int status, std::string_view message)> refusal = {};
 };
 
 class HttpServer {

@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "apiserver/http/exchange.h"
+#include "kube/status.h"
 
 namespace berth::apiserver {
 
@@ -28,6 +31,14 @@ void Door::handle(net::HttpRequest request, const net::HttpPeer& peer, net::Http
 net::HttpServerOptions Door::server_options() const {
   net::HttpServerOptions options;
   options.limits = state_->options.limits.http();
+  options.refusal = [most = state_->options.limits.body_bytes](int code, std::string_view message) {
+    Error error{.reason = reason_of_http_code(code), .message = std::string(message), .code = code};
+    if (error.reason == Reason::kRequestEntityTooLarge)
+      error.message = fmt::format("Request entity too large: limit is {}", most);
+    net::HttpResponse response{.status = code, .headers = {}, .body = kube::status_json(error)};
+    response.headers.add("Content-Type", "application/json");
+    return response;
+  };
   return options;
 }
 

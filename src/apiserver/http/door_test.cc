@@ -397,6 +397,18 @@ TEST(Door, ManyIdleWatchesCostLittle) {
   EXPECT_EQ(lab.door->watches(), 0u);
 }
 
+TEST(Door, WhatItsServerRefusesIsAStatusToo) {
+  DoorLab lab;
+  const auto refused = lab.door->server_options().refusal;
+  const net::HttpResponse large = refused(413, "the body is larger than 4194304 bytes");
+  EXPECT_EQ(large.status, 413);
+  EXPECT_EQ(large.headers.get("Content-Type"), "application/json");
+  EXPECT_THAT(large.body, AllOf(HasSubstr("Request entity too large: limit is 3145728"),
+                                HasSubstr(R"("reason":"RequestEntityTooLarge")")));
+  const net::HttpResponse slow = refused(408, "the header took too long");
+  EXPECT_THAT(slow.body, AllOf(HasSubstr("the header took too long"), HasSubstr(R"("code":408)")));
+}
+
 TEST(Door, ItsServerHasItsLimits) {
   DoorLab lab(
       {.limits = {.body_bytes = 100, .header_bytes = 1000, .connections = 7, .idle_time = 5s}});
