@@ -123,35 +123,69 @@ void prune_nulls(Value& value, const Structural& schema) {
   }
 }
 
-void fill_presets(Value& value, const Structural& schema) {
-  const auto unwanted_null = [](const Value& v, const Structural* s) {
-    return v.is_null() && s != nullptr && !s->nullable;
-  };
-  if (value.is_object()) {
-    Dict& dict = value.get_object();
-    for (const auto& [key, property] : schema.properties) {
-      if (!property->preset) continue;
-      const Value* found = dict.if_contains(bj(key));
-      if (found == nullptr || unwanted_null(*found, property.get()))
-        dict[bj(key)] = Value(*property->preset, dict.storage());
-    }
-    for (auto& member : dict) {
-      if (const Structural* property = schema.property(sv(member.key()))) {
-        fill_presets(member.value(), *property);
-      } else if (schema.others != nullptr) {
-        if (unwanted_null(member.value(), schema.others.get()) && schema.others->preset)
-          member.value() = Value(*schema.others->preset, dict.storage());
-        fill_presets(member.value(), *schema.others);
+namespace {
+
+std::size_t bytes_in(const Value& value) {
+  constexpr std::size_t kFrame = 4;
+  std::size_t bytes = kFrame;
+  if (value.is_string()) bytes += value.get_string().size();
+  if (value.is_array())
+    for (const Value& each : value.get_array()) bytes += bytes_in(each);
+  if (value.is_object())
+    for (const auto& member : value.get_object())
+      bytes += member.key().size() + bytes_in(member.value());
+  return bytes;
+}
+
+// A small body and a long default for every element of a list could make any amount of memory. What
+// has grown beyond all that can be stored is not filled any further; it will be refused.
+class Filler {
+ public:
+  void fill(Value& value, const Structural& schema) {
+    if (filled_ > kMost) return;
+    if (value.is_object()) {
+      Dict& dict = value.get_object();
+      for (const std::string& key : schema.preset_properties) {
+        const Structural* property = schema.property(key);
+        const Value* found = dict.if_contains(bj(key));
+        if (found == nullptr || unwanted_null(*found, property))
+          dict[bj(key)] = copied(*property->preset, dict.storage());
+      }
+      for (auto& member : dict) {
+        if (const Structural* property = schema.property(sv(member.key()))) {
+          fill(member.value(), *property);
+        } else if (schema.others != nullptr) {
+          if (unwanted_null(member.value(), schema.others.get()) && schema.others->preset)
+            member.value() = copied(*schema.others->preset, dict.storage());
+          fill(member.value(), *schema.others);
+        }
+      }
+    } else if (value.is_array() && schema.items != nullptr) {
+      for (Value& each : value.get_array()) {
+        if (unwanted_null(each, schema.items.get()) && schema.items->preset)
+          each = copied(*schema.items->preset, each.storage());
+        fill(each, *schema.items);
       }
     }
-  } else if (value.is_array() && schema.items != nullptr) {
-    for (Value& each : value.get_array()) {
-      if (unwanted_null(each, schema.items.get()) && schema.items->preset)
-        each = Value(*schema.items->preset, each.storage());
-      fill_presets(each, *schema.items);
-    }
   }
-}
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{4} << 20;
+
+  static bool unwanted_null(const Value& v, const Structural* s) {
+    return v.is_null() && s != nullptr && !s->nullable;
+  }
+  Value copied(const Value& preset, const boost::json::storage_ptr& storage) {
+    filled_ += bytes_in(preset);
+    return Value(preset, storage);
+  }
+
+  std::size_t filled_ = 0;
+};
+
+}  // namespace
+
+void fill_presets(Value& value, const Structural& schema) { Filler().fill(value, schema); }
 
 namespace {
 

@@ -45,6 +45,8 @@ StructuralPtr read_structural(Peek schema) {
 
   for (const auto& member : schema["properties"].members())
     out->properties.emplace(sv(member.key()), read_structural(Peek(member.value())));
+  for (const auto& [name, property] : out->properties)
+    if (property->preset) out->preset_properties.push_back(name);
   const Peek others = schema["additionalProperties"];
   if (others.value() != nullptr && others.value()->is_bool()) {
     out->other_properties = others.boolean();

@@ -27,9 +27,10 @@ struct Structural {
   std::optional<json::Value> preset = {};  // its default
 
   std::map<std::string, StructuralPtr, std::less<>> properties = {};
-  bool other_properties = false;     // additionalProperties is a schema or true
-  bool no_other_properties = false;  // additionalProperties is false
-  StructuralPtr others = {};         // its schema
+  std::vector<std::string> preset_properties = {};  // those that have a default
+  bool other_properties = false;                    // additionalProperties is a schema or true
+  bool no_other_properties = false;                 // additionalProperties is false
+  StructuralPtr others = {};                        // its schema
   StructuralPtr items = {};
   std::vector<std::string> required = {};
 

@@ -3,8 +3,7 @@
 
 #include <cmath>
 #include <limits>
-#include <set>
-#include <unordered_set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -33,18 +32,21 @@ struct Complaint {
   std::string shown;  // the value, as JSON
   std::int64_t found = 0, most = 0;
   const Structural* schema = nullptr;  // kEnum
+  std::size_t listed = 0;              // bytes of what it allows
 };
 
 // As kube-openapi collects results: `matched` decides which branch of anyOf came closest.
 struct Outcome {
   std::vector<Complaint> complaints;
+  std::size_t bytes = 0;  // that they will take in the answer
   int matched = 0;
   bool good() const { return complaints.empty(); }
   void add(Complaint complaint) {
-    constexpr std::size_t kMost = 1'000;
-    if (complaints.size() >= kMost) return;
+    constexpr std::size_t kMost = 1'000, kMostBytes = std::size_t{1} << 20;
+    if (complaints.size() >= kMost || bytes >= kMostBytes) return;
     for (const Complaint& each : complaints)
       if (each.text == complaint.text) return;
+    bytes += complaint.text.size() + complaint.shown.size() + complaint.listed;
     complaints.push_back(std::move(complaint));
   }
   void merge(Outcome other) {
@@ -96,16 +98,29 @@ class Checker {
 
  private:
   // Looks at values through schemas; a schema of n branches over a document of m values could ask
-  // for n times m.
-  static constexpr int kMostSteps = 5'000'000;
+  // for n times m. A step is worth about a microsecond, and nobody else is served meanwhile.
+  static constexpr std::size_t kMostSteps = 1'000'000;
+  static constexpr std::size_t kTextPerStep = 100, kLookupsPerStep = 8;
+
+  bool spend(std::size_t steps) {
+    steps_ += std::min(steps, kMostSteps);
+    if (steps_ > kMostSteps) exhausted = true;
+    return !exhausted;
+  }
+  static std::size_t steps_for(const Value& value, const Structural& schema) {
+    std::size_t steps = 1 + schema.allowed.size() / kLookupsPerStep;
+    if (value.is_string() &&
+        (schema.pattern || !schema.format.empty() || schema.max_length || schema.min_length))
+      steps += value.get_string().size() / kTextPerStep;
+    if (value.is_object())
+      steps += (schema.properties.size() + schema.required.size()) / kLookupsPerStep;
+    return steps;
+  }
 
   Outcome look(const Value& value, const Structural& schema, const std::string& at,
                const Value* old) {
     Outcome out;
-    if (++steps_ > kMostSteps) {
-      exhausted = true;
-      return out;
-    }
+    if (!spend(steps_for(value, schema))) return out;
     if (value.is_null()) {
       out.merge(type(value, schema, at));
       out.merge(allowed(value, schema, at));
@@ -320,10 +335,16 @@ class Checker {
                const Value* old) {
     Outcome out;
     const json::List& elements = value.get_array();
+    const Counterparts before = counterparts(schema, old);
+    const auto counterpart = [&](const Value& element) -> const Value* {
+      if (before.empty() || !element.is_object()) return nullptr;
+      const auto found = before.find(keys_of(element, schema));
+      return found == before.end() ? nullptr : found->second;
+    };
     if (schema.items != nullptr)
-      for (std::size_t i = 0; i < elements.size(); ++i)
+      for (std::size_t i = 0; i < elements.size() && !exhausted; ++i)
         out.merge(check(elements[i], *schema.items, fmt::format("{}[{}]", at, i),
-                        counterpart(elements[i], schema, old)));
+                        counterpart(elements[i])));
     const auto size = static_cast<std::int64_t>(elements.size());
     if (schema.min_items && size < *schema.min_items)
       out.add(about(Complaint::Kind::kInvalid, at,
@@ -344,20 +365,26 @@ class Checker {
     return out;
   }
 
-  // The element with the same keys in what was there; only lists with keys have one.
-  static const Value* counterpart(const Value& element, const Structural& schema,
-                                  const Value* old) {
-    if (old == nullptr || !old->is_array() || schema.list_type != "map") return nullptr;
-    const Value* found = nullptr;
-    for (const Value& each : old->get_array()) {
-      bool same_keys = each.is_object() && element.is_object();
-      for (const std::string& key : schema.list_keys)
-        same_keys = same_keys && same(Peek(each)[key], Peek(element)[key]);
-      if (!same_keys) continue;
-      if (found != nullptr) return nullptr;
-      found = &each;
+  // The elements of what was there by their keys; only lists with keys have them. Null: two have
+  // the same.
+  using Counterparts = std::unordered_map<std::string, const Value*>;
+  static Counterparts counterparts(const Structural& schema, const Value* old) {
+    Counterparts out;
+    if (old == nullptr || !old->is_array() || schema.list_type != "map") return out;
+    for (const Value& each : old->get_array())
+      if (each.is_object())
+        if (const auto [at, added] = out.try_emplace(keys_of(each, schema), &each); !added)
+          at->second = nullptr;
+    return out;
+  }
+  static std::string keys_of(const Value& element, const Structural& schema) {
+    std::string out;
+    for (const std::string& key : schema.list_keys) {
+      const Value* value = Peek(element)[key].value();
+      out += value == nullptr ? "-" : json::print(*value);
+      out += ',';
     }
-    return found;
+    return out;
   }
 
   static Outcome allowed(const Value& value, const Structural& schema, const std::string& at) {
@@ -376,6 +403,7 @@ class Checker {
         about(Complaint::Kind::kEnum, at,
               fmt::format("{} in body should be one of [{}]", at, words), go_json(value));
     complaint.schema = &schema;
+    complaint.listed = words.size();
     out.add(std::move(complaint));
     return out;
   }
@@ -422,7 +450,7 @@ class Checker {
     return out;
   }
 
-  int steps_ = 0;
+  std::size_t steps_ = 0;
 };
 
 }  // namespace
