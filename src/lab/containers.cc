@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/containers.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -12,14 +14,7 @@ namespace {
 
 WallTime time_in(json::Slice text) { return kube::parse_time(text.text()).value_or(WallTime{}); }
 
-json::Slice status_named(json::Slice list, std::string_view name) {
-  for (const json::Slice each : list.elements())
-    if (each["name"].equals(name)) return each;
-  return {};
-}
-
 void read_status(Container& into, json::Slice status) {
-  if (!status) return;
   into.restarts = static_cast<int>(status["restartCount"].integer().value_or(0));
   into.ready = status["ready"].boolean();
   into.has_started = status["started"].boolean();
@@ -54,13 +49,16 @@ std::vector<Container> read_containers(const kube::Object& pod) {
   std::vector<Container> all;
   const json::Slice spec = pod.member("spec"), status = pod.status();
   const auto take = [&](std::string_view list, std::string_view statuses, auto role_of) {
-    const json::Slice known = status[statuses];
+    std::map<std::string, json::Slice> known;
+    for (const json::Slice each : status[statuses].elements())
+      known.emplace(each["name"].text(), each);
     for (const json::Slice container : spec[list].elements()) {
       Container& made = all.emplace_back();
       made.spec = container;
       made.name = container["name"].text();
       made.role = role_of(container);
-      read_status(made, status_named(known, made.name));
+      if (const auto found = known.find(made.name); found != known.end())
+        read_status(made, found->second);
     }
   };
   take("initContainers", "initContainerStatuses", [](json::Slice container) {

@@ -15,6 +15,17 @@ Result<kube::Object> renamed(const kube::Object& object, kube::KindId kind) {
 
 }  // namespace
 
+// A body is bounded at the door; what it grows into with defaults and the fields of many managers
+// is bounded here. k8s 1.36: etcd refuses what has more than 1.5 MB as protobuf, in these words.
+Result<kube::Object> bounded(Result<kube::Object> object) {
+  constexpr std::size_t kMost = std::size_t{3} << 20;
+  if (!object) return object;
+  std::size_t bytes = 0;
+  for (const std::string_view part : object->json_parts()) bytes += part.size();
+  if (bytes <= kMost) return object;
+  return tl::unexpected(Error{.message = "etcdserver: request is too large", .code = 500});
+}
+
 Result<kube::Object> as_asked(const KindRow& row, const kube::Object& stored) {
   if (!row.stored_as) return stored;
   if (row.from_stored) return row.from_stored(stored);
@@ -22,15 +33,15 @@ Result<kube::Object> as_asked(const KindRow& row, const kube::Object& stored) {
 }
 
 Result<kube::Object> as_stored(const KindRow& row, Edit& edit, kube::Revision revision) {
-  if (!row.stored_as) return std::move(edit).commit(revision);
+  if (!row.stored_as) return bounded(std::move(edit).commit(revision));
   if (!row.to_stored) {
     Result<kube::Object> own = std::move(edit).commit(revision);
     if (!own) return own;
-    return renamed(*own, *row.stored_as);
+    return bounded(renamed(*own, *row.stored_as));
   }
   json::Value document = json::parse_good(edit.text(), edit.arena());
   row.to_stored(document.as_object());
-  return Edit(*row.stored_as, std::move(document), edit.arena()).commit(revision);
+  return bounded(Edit(*row.stored_as, std::move(document), edit.arena()).commit(revision));
 }
 
 }  // namespace berth::apiserver

@@ -202,7 +202,7 @@ void Writing::commit_new() {
     return refuse(std::move(error));
   }
   if (call_->request.options.dry_run) {
-    Result<kube::Object> made = std::move(*edit_).commit(0);
+    Result<kube::Object> made = bounded(std::move(*edit_).commit(0));
     if (!made) return refuse(std::move(made.error()));
     return call_->answer(std::move(*made), 201);
   }
@@ -240,7 +240,7 @@ void Writing::commit_update() {
     return;
   }
   if (removes || call_->request.options.dry_run) {
-    Result<kube::Object> made = std::move(*edit_).commit(old_.revision());
+    Result<kube::Object> made = bounded(std::move(*edit_).commit(old_.revision()));
     if (!made) return refuse(std::move(made.error()));
     if (call_->request.options.dry_run) return reply(*made);
     core_.store.write(

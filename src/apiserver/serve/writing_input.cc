@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a write starts from: what the client sent, and the version before.
-#include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,15 @@ using kube::Verb;
 
 bool is_apply(const kube::ApiRequest& asked) {
   return asked.verb == Verb::kPatch && asked.options.patch_type == kube::PatchType::kApply;
+}
+
+// The same text for equal values: the order of an object's members does not count.
+std::string whatever_order(const json::Value& value) {
+  if (!value.is_object()) return json::print(value);
+  std::map<std::string_view, std::string> members;
+  for (const auto& member : value.get_object())
+    members.emplace(sv(member.key()), json::print(member.value()));
+  return fmt::format("{}", members);
 }
 
 }  // namespace
@@ -209,17 +219,17 @@ void Writing::dedup_owners(bool after_admission) {
   json::List* owners = list_in(edit_->metadata(), "ownerReferences");
   if (owners == nullptr || owners->size() < 2) return;
   std::vector<std::string> doubled;
-  for (auto at = owners->begin(); at != owners->end();) {
-    const bool seen =
-        std::any_of(owners->begin(), at, [&](const json::Value& e) { return json::equal(e, *at); });
-    if (!seen) {
-      ++at;
-      continue;
-    }
-    doubled.emplace_back(Peek(*at)["uid"].text());
-    at = owners->erase(at);
+  std::set<std::string> seen;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < owners->size(); ++i) {
+    json::Value& owner = (*owners)[i];
+    if (!seen.insert(whatever_order(owner)).second)
+      doubled.emplace_back(Peek(owner)["uid"].text());
+    else if (const std::size_t to = kept++; to != i)
+      (*owners)[to] = std::move(owner);
   }
   if (doubled.empty()) return;
+  owners->erase(owners->begin() + static_cast<std::ptrdiff_t>(kept), owners->end());
   call_->warnings.push_back(fmt::format(
       ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references "
       "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; "

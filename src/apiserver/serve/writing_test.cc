@@ -16,6 +16,37 @@ using kube::kPod;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+TEST(Writing, WhatGrowsBeyondWhatCanBeStoredIsRefusedAsEtcdDoes) {
+  TestServer server;
+  const std::string body = R"({"metadata":{"name":"c","labels":{"l":"v"}},"data":{)";
+  std::string data;
+  while (body.size() + data.size() < (std::size_t{3} << 20) - 100)
+    data += fmt::format("{}\"k{}\":\"v\"", data.empty() ? "" : ",", data.size());
+  for (const bool dry : {true, false}) {
+    auto request = TestServer::ask(kube::Verb::kCreate, kConfigMap, {"a", ""}, body + data + "}}");
+    request.options.dry_run = dry;
+    auto made = server.start(std::move(request));
+    server.world.run_until_idle({});
+    ASSERT_TRUE(made->has_value());
+    EXPECT_EQ(why_not(**made), "etcdserver: request is too large");
+    EXPECT_EQ((*made)->error().code, 500);
+  }
+}
+
+TEST(Writing, ManyOwnersAreToldApartAndDoubledOnesTakenTogether) {
+  TestServer server;
+  const auto owner = [](std::size_t i) {
+    return fmt::format(R"({{"apiVersion":"v1","kind":"Pod","name":"p{0}","uid":"u{0}"}})", i);
+  };
+  std::string owners = owner(0);
+  for (std::size_t i = 1; i < 20'000; ++i) owners += "," + owner(i);  // looking at all pairs hangs
+  owners += R"(,{"uid":"u7","name":"p7","kind":"Pod","apiVersion":"v1"})";
+  const auto made = server.create(
+      kConfigMap, "a", R"({"metadata":{"name":"c","ownerReferences":[)" + owners + "]}}");
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(made->metadata()["ownerReferences"].size(), 20'000U);
+}
+
 // Webhooks that the test answers itself.
 class HeldWebhooks final : public Webhooks {
  public:
@@ -228,6 +259,8 @@ TEST(Journaled, WhatCannotBeKeptIsToldAndTheServerIsNotReady) {
   TestServer server({}, {}, {}, &journal);
   auto made = server.start(
       TestServer::ask(kube::Verb::kCreate, kConfigMap, {"a", ""}, R"({"metadata":{"name":"c"}})"));
+  auto same = server.start(
+      TestServer::ask(kube::Verb::kPatch, kConfigMap, {"a", "c"}, R"({"metadata":{"name":"c"}})"));
   server.world.run_until_idle({});
   journal.works = false;
   journal.held[0](fail(Reason::kInternalError, "the disk is full"));
@@ -235,6 +268,9 @@ TEST(Journaled, WhatCannotBeKeptIsToldAndTheServerIsNotReady) {
   ASSERT_TRUE(made->has_value());
   EXPECT_THAT(why_not(**made), HasSubstr("the disk is full"));
   EXPECT_EQ((*made)->error().code, 500);
+  // Neither is what changed nothing, but of what could not be kept.
+  ASSERT_TRUE(same->has_value());
+  EXPECT_THAT(why_not(**same), HasSubstr("the disk is full"));
   const auto ready = server.page("/readyz");
   ASSERT_TRUE(ready.has_value());
   EXPECT_EQ(ready->code, 500);
