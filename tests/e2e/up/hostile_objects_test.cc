@@ -204,6 +204,19 @@ TEST_F(Hostile, DocumentsThatGrowAreBounded) {
                listed(60'000, R"({{"name":"c{}","image":"i"}})") + "]}}",
        .code = 500,
        .says = "etcdserver: request is too large"},
+      {.name = "constraints in pairs",
+       .method = "POST",
+       .target = kPods,
+       .body = pod(
+           R"(,"topologySpreadConstraints":[)" +
+           listed(15'000,
+                  R"({{"maxSkew":1,"topologyKey":"k{}","whenUnsatisfiable":"DoNotSchedule"}})") +
+           "]"),
+       .code = 201},
+      {.name = "its end",
+       .method = "DELETE",
+       .target = std::string(kPods) + "/hurt?gracePeriodSeconds=0",
+       .code = 200},
       {.name = "an object to patch",
        .method = "POST",
        .target = maps,

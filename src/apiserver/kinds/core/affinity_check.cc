@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -177,6 +180,14 @@ void check_tolerations(Peek tolerations, const Path& at, Findings& findings) {
 }
 
 void check_spread_constraints(Peek constraints, const Path& at, Findings& findings) {
+  std::vector<bool> comes_again(constraints.size());
+  std::set<std::pair<std::string_view, std::string_view>> later;
+  for (std::size_t i = constraints.size(); i-- > 0;) {
+    const Peek constraint = constraints[i];
+    comes_again[i] =
+        !later.emplace(constraint["topologyKey"].text(), constraint["whenUnsatisfiable"].text())
+             .second;
+  }
   for (std::size_t i = 0; i < constraints.size(); ++i) {
     const Peek constraint = constraints[i];
     const std::string_view key = constraint["topologyKey"].text(),
@@ -186,13 +197,9 @@ void check_spread_constraints(Peek constraints, const Path& at, Findings& findin
     if (!one_of(action, {"DoNotSchedule", "ScheduleAnyway"}))
       findings.not_supported(at[i] / "whenUnsatisfiable", action,
                              {"DoNotSchedule", "ScheduleAnyway"});
-    for (std::size_t other = i + 1; other < constraints.size(); ++other)
-      if (constraints[other]["topologyKey"].text() == key &&
-          constraints[other]["whenUnsatisfiable"].text() == action) {
-        findings.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}",
-                           fmt::format("{{{}, {}}}", key, action));
-        break;
-      }
+    if (comes_again[i])
+      findings.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}",
+                         fmt::format("{{{}, {}}}", key, action));
     if (const auto domains = constraint["minDomains"].integer()) {
       must_be_positive(*domains, at[i] / "minDomains", findings);
       if (action != "DoNotSchedule")
