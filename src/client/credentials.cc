@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "client/exec_plugin.h"
 
 namespace berth::client {
@@ -57,7 +57,7 @@ Credentials::Credentials(Runtime& runtime, Scope& scope, ClusterConfig config,
   if (c.token.set())
     secrets.authorization = "Bearer " + c.token.data;
   else if (!c.username.empty() || !c.password.empty())
-    secrets.authorization = "Basic " + base64_encode(c.username + ":" + c.password);
+    secrets.authorization = "Basic " + base64(c.username + ":" + c.password);
   current_ = std::make_shared<const Secrets>(std::move(secrets));
   read_again_ = scope_.executor().clock().now() + kFilePeriod;
 }
@@ -109,7 +109,7 @@ Result<Credentials::Loaded> Credentials::load(const ClusterConfig& config,
     if (!token) return tl::unexpected(token.error());
     out.secrets.authorization = "Bearer " + *token;
   } else if (!config.username.empty() || !config.password.empty()) {
-    out.secrets.authorization = "Basic " + base64_encode(config.username + ":" + config.password);
+    out.secrets.authorization = "Basic " + base64(config.username + ":" + config.password);
   } else if (config.exec) {
     Result<ExecCredential> given =
         run_exec_plugin(*config.exec, config, out.secrets.tls.ca_pem, surroundings, clock, stop);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "client/one_line.h"
 #include "client/process.h"
 #include "json/cursor.h"
@@ -35,7 +35,7 @@ std::string exec_info(const ExecPlugin& plugin, const ClusterConfig& config,
     w.member("cluster").object().member("server").string(config.server);
     if (!config.server_name.empty()) w.member("tls-server-name").string(config.server_name);
     if (config.insecure_skip_verify) w.member("insecure-skip-tls-verify").boolean(true);
-    if (!ca_pem.empty()) w.member("certificate-authority-data").string(base64_encode(ca_pem));
+    if (!ca_pem.empty()) w.member("certificate-authority-data").string(base64(ca_pem));
     if (config.disable_compression) w.member("disable-compression").boolean(true);
     if (!plugin.cluster_config.empty()) w.member("config").raw(plugin.cluster_config);
     w.end();

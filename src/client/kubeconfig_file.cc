@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "json/slice.h"
 #include "json/yaml.h"
 
@@ -49,7 +49,7 @@ class Reader {
     return value.boolean();
   }
   std::string bytes(Slice parent, std::string_view place, std::string_view key) {
-    std::optional<std::string> decoded = base64_decode(text(parent, place, key));
+    std::optional<std::string> decoded = from_base64(text(parent, place, key));
     if (!decoded)
       complain(fmt::format("{}: {}", place, key),
                "is not base64; encode the PEM file with `base64 -w0`");

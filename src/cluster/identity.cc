@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/random.h"
-#include "client/base64.h"
 
 namespace berth::cluster {
 namespace {
@@ -152,9 +152,9 @@ contexts:
     user: {}
 current-context: berth
 )",
-                     url, client::base64_encode(identity.authority.certificate_pem), kAdmin,
-                     client::base64_encode(identity.admin.certificate_pem),
-                     client::base64_encode(identity.admin.key_pem), kAdmin);
+                     url, base64(identity.authority.certificate_pem), kAdmin,
+                     base64(identity.admin.certificate_pem), base64(identity.admin.key_pem),
+                     kAdmin);
 }
 
 }  // namespace berth::cluster

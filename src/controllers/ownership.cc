@@ -74,6 +74,12 @@ runtime::Mapping owner_or_selector(kube::KindId owners) {
       };
 }
 
+Plan with_selector(const Object& of, const std::function<Plan(kube::LabelSelector)>& go_on) {
+  auto selector = selector_of(of);
+  if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
+  return go_on(std::move(*selector));
+}
+
 Claimed claim(const View& view, Plan& plan, const Object& owner, const LabelSelector& selector,
               kube::KindId of, bool (*wanted)(const Object&), std::string_view finalizer) {
   return claim(

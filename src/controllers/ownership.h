@@ -23,6 +23,10 @@ Result<kube::LabelSelector> selector_of(const kube::Object& owner);
 // Wakes the controlling owner; an orphan wakes every object of the kind whose selector chooses it.
 runtime::Mapping owner_or_selector(kube::KindId owners);
 
+// Goes on with the selector of an object's spec; one that cannot be read ends the run.
+runtime::Plan with_selector(const kube::Object&,
+                            const std::function<runtime::Plan(kube::LabelSelector)>& go_on);
+
 struct Claimed {
   std::vector<const kube::Object*> objects;  // controlled and chosen, in key order
   // The plan has adoptions or releases in it, or a question that must be answered first: whatever

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "gateway/lab_for_test.h"
 
 namespace berth::gateway {
@@ -11,12 +11,6 @@ namespace {
 
 const Access kList{.verb = "list", .group = "g", .resource = "pods", .ns = "default"};
 const Access kCreate{.verb = "create", .group = "g", .resource = "pods", .ns = "default"};
-
-std::string base64url(std::string_view text) {
-  std::string out = client::base64_encode(text);
-  for (char& c : out) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  return out.substr(0, out.find('='));
-}
 
 std::string web_token(std::int64_t end) {
   return "h." + base64url(fmt::format(R"({{"exp":{}}})", end)) + ".s";

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "json/cursor.h"
 #include "json/slice.h"
 
@@ -11,15 +11,6 @@ namespace berth::gateway {
 namespace {
 
 constexpr std::string_view kProtocolPrefix = "base64url.bearer.authorization.k8s.io.";
-
-std::optional<std::string> from_base64url(std::string_view text) {
-  if (text.find_first_of("+/=\r\n") != std::string_view::npos) return std::nullopt;
-  std::string standard(text);
-  std::replace(standard.begin(), standard.end(), '-', '+');
-  std::replace(standard.begin(), standard.end(), '_', '/');
-  standard.resize((standard.size() + 3) / 4 * 4, '=');
-  return client::base64_decode(standard);
-}
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);

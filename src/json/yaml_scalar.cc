@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/base64.h"
 #include "json/scan.h"
 #include "json/slice.h"
 #include "json/writer.h"
@@ -118,49 +119,13 @@ YamlScalar resolve_plain(std::string_view text) {
   return string;
 }
 
-namespace {
-
-// Base64 as Go's StdEncoding reads it: padded, line ends ignored.
-std::optional<std::string> decode_base64(std::string_view text) {
-  std::string out;
-  unsigned bits = 0;
-  unsigned count = 0;
-  unsigned padding = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    unsigned value = 0;
-    if (c >= 'A' && c <= 'Z') {
-      value = static_cast<unsigned>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      value = static_cast<unsigned>(c - 'a') + 26;
-    } else if (scan::is_digit(c)) {
-      value = static_cast<unsigned>(c - '0') + 52;
-    } else if (c == '+' || c == '/') {
-      value = c == '+' ? 62 : 63;
-    } else if (c == '=' && count % 4 >= 2) {
-      ++padding;
-    } else {
-      return std::nullopt;
-    }
-    if (padding > 0 && c != '=') return std::nullopt;
-    bits = (bits << 6 | value) & 0xFFFFFF;
-    if (++count % 4 == 0)
-      for (unsigned i = 0; i < 3 - std::min(padding, 2U); ++i)
-        out.push_back(static_cast<char>(bits >> (16 - 8 * i) & 0xFF));
-  }
-  if (count % 4 != 0 || padding > 2) return std::nullopt;
-  return out;
-}
-
-}  // namespace
-
 std::optional<YamlScalar> resolve_tagged(std::string_view text, std::string_view tag) {
   constexpr std::string_view kStandard = "tag:yaml.org,2002:";
   const YamlScalar string{Kind::kString, std::string(text)};
   if (!tag.starts_with(kStandard)) return string;
   tag.remove_prefix(kStandard.size());
   if (tag == "binary") {
-    auto bytes = decode_base64(text);
+    auto bytes = from_base64(text);
     if (!bytes) return std::nullopt;
     return YamlScalar{Kind::kString, std::move(*bytes)};
   }

@@ -7,9 +7,6 @@
 
 namespace berth::kube {
 
-namespace {
-
-// Nothing that a browser could take for HTML.
 std::string sanitized(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -24,6 +21,8 @@ std::string sanitized(std::string_view text) {
   }
   return out;
 }
+
+namespace {
 
 std::string what_is_denied(std::string_view user, const Attempt& wants) {
   const std::string who = json::quoted(user);

@@ -2,11 +2,15 @@
 // How Kubernetes says that somebody may not do something. Whoever guards an API words it so.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
 
 namespace berth::kube {
+
+// Nothing in it that a browser could take for HTML.
+std::string sanitized(std::string_view text);
 
 // Views into the request. A path that is no resource has nothing but a verb besides.
 struct Attempt {

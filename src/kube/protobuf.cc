@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "json/cursor.h"
 #include "json/writer.h"
 #include "kube/schema.h"
@@ -98,21 +99,6 @@ class Reader {
   std::string_view rest_;
   const char* problem_ = nullptr;
 };
-
-std::string base64(std::string_view bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += k <= have ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return out;
-}
 
 // Does a field stand under this number inside of these wrappers?
 bool stands_at(const Field& field, std::span<const std::uint32_t> within, std::uint32_t number) {

@@ -46,6 +46,16 @@ class Objects final : public Lookup {
     return controller_.reconcile(View(*this, &memory), key, now);
   }
 
+  // What such a run does, as text; those that begin with the verb.
+  std::vector<std::string> actions(const Key& key, WallTime now, std::string_view verb = "") const {
+    std::vector<std::string> found;
+    const Plan made = reconcile(key, now);
+    for (const Action& action : made.actions())
+      if (std::string text = text_of(action); text.starts_with(verb))
+        found.push_back(std::move(text));
+    return found;
+  }
+
   Memory memory;
 
   const Object* get(KindId kind, const Key& key) const override {

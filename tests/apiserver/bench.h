@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,28 +13,11 @@
 #include "json/patch.h"
 #include "json/slice.h"
 #include "kube/time.h"
+#include "sorted.h"
 
 namespace berth::apiserver {
 
 inline const WallTime kNow = *kube::parse_time("2026-01-01T00:00:00Z");
-
-// Members in order, so that a difference can be read.
-inline std::string sorted(json::Slice value) {
-  if (value.is_object()) {
-    std::map<std::string, std::string> members;
-    for (const auto [key, member] : value.members()) members[std::string(key)] = sorted(member);
-    std::string out = "{";
-    for (const auto& [key, text] : members) out += (out.size() > 1 ? "," : "") + key + ":" + text;
-    return out + "}";
-  }
-  if (value.is_array()) {
-    std::string out = "[";
-    for (const json::Slice each : value.elements())
-      out += (out.size() > 1 ? "," : "") + sorted(each);
-    return out + "]";
-  }
-  return std::string(value.raw());
-}
 
 class Bench {
  public:

@@ -8,6 +8,7 @@
 #include "golden_file.h"
 #include "json/slice.h"
 #include "kube/time.h"
+#include "sorted.h"
 
 namespace berth::apiserver {
 namespace {
@@ -41,24 +42,6 @@ std::string comparable(const kube::Object& object, json::Slice manifest) {
     each_dict(*spec, "ports", [](json::Dict& port) { json::erase(port, "nodePort"); });
   }
   return json::print(value);
-}
-
-// Objects sorted by key, so that a difference can be read.
-std::string sorted(json::Slice value) {
-  if (value.is_object()) {
-    std::map<std::string, std::string> members;
-    for (const auto [key, member] : value.members()) members[std::string(key)] = sorted(member);
-    std::string out = "{";
-    for (const auto& [key, text] : members) out += (out.size() > 1 ? "," : "") + key + ":" + text;
-    return out + "}";
-  }
-  if (value.is_array()) {
-    std::string out = "[";
-    for (const json::Slice each : value.elements())
-      out += (out.size() > 1 ? "," : "") + sorted(each);
-    return out + "]";
-  }
-  return std::string(value.raw());
 }
 
 Answer finish(const KindRow& row, Edit& edit, const Findings& findings, int code) {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "child.h"
-#include "client/base64.h"
 #include "conversation.h"
 #include "json/cursor.h"
 #include "net/http_server.h"
@@ -65,7 +65,7 @@ class Webhook final : public net::HttpHandler {
   // The clientConfig of a webhook.
   std::string client() const {
     return fmt::format("{{url: \"https://127.0.0.1:{}/hook\", caBundle: {}}}", server_->port(),
-                       client::base64_encode(ca_));
+                       base64(ca_));
   }
 
  private:
@@ -124,8 +124,7 @@ class S05_webhooks : public Conformance {
 
 // JSON Patch, as a response carries it.
 std::string patching(const std::string& patch) {
-  return fmt::format(R"("allowed":true,"patchType":"JSONPatch","patch":"{}")",
-                     client::base64_encode(patch));
+  return fmt::format(R"("allowed":true,"patchType":"JSONPatch","patch":"{}")", base64(patch));
 }
 
 TEST_F(S05_webhooks, AMutatingWebhookPatches) {

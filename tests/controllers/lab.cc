@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "end_state.h"
 #include "json/patch.h"
 #include "json/slice.h"
 #include "json/writer.h"
@@ -88,16 +89,6 @@ std::string canonical(json::Slice value, bool ordered = true) {
   for (const auto& [name, text] : members) w.member(name).raw(text);
   w.end();
   return w.take();
-}
-
-// The one it insists on by name, as daemons do; else all run on one.
-std::string wanted_node(const Object& pod) {
-  const std::string name =
-      pod.member(
-             "spec")["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-                    ["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
-                        .text();
-  return name.empty() ? "n1" : name;
 }
 
 std::string generated_names_removed(const Object& object) {

@@ -3,35 +3,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "end_state.h"
+
 namespace berth::controllers::stories {
 namespace {
 
 constexpr std::string_view kMoments[] = {"before", "committed, its answer lost", "answered"};
-
-// The lines that only one of the two has.
-std::string difference(const std::string& expected, const std::string& found) {
-  std::map<std::string, int> count;
-  const auto tally = [&](const std::string& text, int by) {
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = text.find('\n', at);
-      count[text.substr(at, end - at)] += by;
-      at = end + 1;
-    }
-  };
-  tally(expected, -1);
-  tally(found, 1);
-  std::string out;
-  for (const auto& [line, by] : count)
-    if (by != 0) out += fmt::format("{:+} {}\n", by, line);
-  return out;
-}
 
 std::string played(const Scenario& scenario, KillAt kill, std::uint64_t* writes) {
   Lab lab({.controllers = scenario.controllers, .kill = kill, .kinds = scenario.kinds});
@@ -60,7 +43,9 @@ void crash_sweep(const Scenario& scenario) {
       --wanted;
       SCOPED_TRACE(fmt::format("killed at write {} of {}: {}", write, writes,
                                kMoments[static_cast<int>(moment)]));
-      EXPECT_EQ(difference(expected, played(scenario, {write, moment}, nullptr)), "");
+      EXPECT_EQ(
+          difference("expected", expected, "found", played(scenario, {write, moment}, nullptr)),
+          "");
     }
 }
 
@@ -89,7 +74,7 @@ void fault_sweep(const Scenario& scenario) {
     scenario.play(lab);
     lab.wire().set({});
     lab.run(20min);  // longer than the longest delay, twice
-    EXPECT_EQ(difference(expected, lab.end_state()), "");
+    EXPECT_EQ(difference("expected", expected, "found", lab.end_state()), "");
   }
 }
 

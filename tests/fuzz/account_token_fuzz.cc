@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "apiserver/auth/base64.h"
 #include "apiserver/auth/service_account_tokens.h"
+#include "base/base64.h"
 #include "base/check.h"
 
 using namespace berth;
@@ -15,10 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view in(reinterpret_cast<const char*>(data), size);
   tokens.issued_here(in);
   BERTH_CHECK(!tokens.read(in).has_value(), in);
-  if (const auto bytes = apiserver::from_base64url(in))
-    BERTH_CHECK(apiserver::from_base64url(apiserver::base64url(*bytes)) == bytes);
-  if (const auto bytes = apiserver::from_base64(in))
-    BERTH_CHECK(apiserver::from_base64(apiserver::base64(*bytes)) == bytes);
+  if (const auto bytes = from_base64url(in))
+    BERTH_CHECK(from_base64url(base64url(*bytes)) == bytes);
+  if (const auto bytes = from_base64(in)) BERTH_CHECK(from_base64(base64(*bytes)) == bytes);
   // What is signed comes back, whatever the names.
   const std::string text(in.substr(0, 200));
   const bool plain =

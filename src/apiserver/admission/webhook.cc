@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/auth/base64.h"
+#include "apiserver/auth/user_info.h"
 #include "apiserver/kinds/rules.h"
+#include "base/base64.h"
 #include "json/writer.h"
 #include "kube/status.h"
 
@@ -159,27 +160,6 @@ kube::Kind document_kind(const AdmissionCall& call, const kube::Kind& of) {
   return out;
 }
 
-void write_user(json::Writer& w, const kube::User& user) {
-  w.member("userInfo").object();
-  if (!user.name.empty()) w.member("username").string(user.name);
-  if (!user.uid.empty()) w.member("uid").string(user.uid);
-  if (!user.groups.empty()) {
-    w.member("groups").array();
-    for (const std::string& group : user.groups) w.string(group);
-    w.end();
-  }
-  if (!user.extra.empty()) {
-    w.member("extra").object();
-    for (const auto& [key, values] : user.extra) {
-      w.member(key).array();
-      for (const std::string& value : values) w.string(value);
-      w.end();
-    }
-    w.end();
-  }
-  w.end();
-}
-
 void write_options(json::Writer& w, const AdmissionCall& call) {
   const kube::Options& options = call.request.options;
   const char* kind = call.operation == Operation::kCreate   ? "CreateOptions"
@@ -281,7 +261,8 @@ std::string review_of(const WebhookInvocation& invocation, const AdmissionCall& 
   if (!call.name.empty()) w.member("name").string(call.name);
   if (const std::string_view ns = namespace_of(call); !ns.empty()) w.member("namespace").string(ns);
   w.member("operation").string(operation_text(call.operation));
-  write_user(w, call.request.user);
+  w.member("userInfo");
+  write_user_info(w, call.request.user);
   w.member("object");
   if (call.edit != nullptr)
     w.raw(renamed(call.edit->text(), own, as));

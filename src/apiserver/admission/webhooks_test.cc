@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "apiserver/admission/admission_lab.h"
-#include "apiserver/auth/base64.h"
+#include "base/base64.h"
 #include "kube/status.h"
 
 namespace berth::apiserver {

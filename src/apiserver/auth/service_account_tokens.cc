@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/auth/base64.h"
 #include "apiserver/auth/sha256.h"
+#include "base/base64.h"
 #include "json/cursor.h"
 #include "json/slice.h"
 #include "json/value.h"

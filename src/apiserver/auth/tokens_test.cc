@@ -3,9 +3,9 @@
 
 #include "apiserver/auth/allow_all.h"
 #include "apiserver/auth/authenticator.h"
-#include "apiserver/auth/base64.h"
 #include "apiserver/auth/object_lab.h"
 #include "apiserver/auth/sha256.h"
+#include "base/base64.h"
 
 namespace berth::apiserver {
 namespace {
@@ -35,18 +35,6 @@ TEST(HmacSha256, GivesTheVectorsOfRfc4231) {
   EXPECT_EQ(hex(hmac_sha256(std::string(131, '\xaa'),
                             "Test Using Larger Than Block-Size Key - Hash Key First")),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-}
-
-TEST(Base64, GoesThereAndBack) {
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64url("\xff\xfe"), "__4");
-  for (std::string bytes; bytes.size() < 8; bytes += static_cast<char>(200 + bytes.size())) {
-    EXPECT_EQ(from_base64(base64(bytes)), bytes);
-    EXPECT_EQ(from_base64url(base64url(bytes)), bytes);
-  }
-  EXPECT_EQ(from_base64("Zm8"), std::nullopt);
-  EXPECT_EQ(from_base64("Z!=="), std::nullopt);
-  EXPECT_EQ(from_base64url("_"), std::nullopt);
 }
 
 // Allows what it is told to.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/edit/peek.h"
+#include "base/base64.h"
 #include "json/slice.h"
 #include "kube/quantity.h"
 #include "kube/time.h"
@@ -78,23 +79,6 @@ bool fits(std::int64_t number, std::string_view type) {
     return number >= std::numeric_limits<std::int32_t>::min() &&
            number <= std::numeric_limits<std::int32_t>::max();
   return true;
-}
-
-// Base64 as Go's standard encoding reads it: padded, line ends allowed.
-bool is_base64(std::string_view text) {
-  std::size_t digits = 0, padding = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    const bool digit = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                       c == '+' || c == '/';
-    if (c == '=')
-      ++padding;
-    else if (!digit || padding > 0)
-      return false;
-    else
-      ++digits;
-  }
-  return padding <= 2 && (digits + padding) % 4 == 0;
 }
 
 // Without the help around it that our own commands give: the reason alone.
@@ -274,7 +258,7 @@ class Walker {
       case FieldType::kBytes:
         if (!value.is_string())
           mismatch(value, field, "[]uint8");
-        else if (!is_base64(sv(value.get_string())))
+        else if (!from_base64(sv(value.get_string())))
           problem = "illegal base64 data at input byte 0";
         return;
       case FieldType::kBool:

@@ -9,17 +9,11 @@
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/findings.h"
 #include "base/check.h"
+#include "base/lower.h"
 #include "kube/schema.h"
 
 namespace berth::apiserver {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::vector<std::string> split(std::string_view path) {
   std::vector<std::string> out;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.h"
 #include "json/writer.h"
 
 namespace berth::apiserver {
@@ -26,13 +27,6 @@ std::string shown_owners(Peek owners) {
 }
 
 constexpr std::size_t kMostAnnotationBytes = 256 << 10;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 void check_owners(Peek owners, const Path& at, Findings& findings) {
   std::string controller;

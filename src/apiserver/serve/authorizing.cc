@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/serve/authorizing.h"
 
+#include "base/lower.h"
 #include "kube/field_selector.h"
 
 namespace berth::apiserver {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 Result<Ok> decide(Core& core, const kube::User& user, const Attributes& wanted) {
   const Decision decision = core.authorizer.authorize(user, wanted);

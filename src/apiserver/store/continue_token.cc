@@ -1,54 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/store/continue_token.h"
 
-#include <array>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "json/cursor.h"
 #include "json/slice.h"
 #include "json/writer.h"
 
 namespace berth::apiserver {
 namespace {
-
-constexpr std::string_view kAlphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-std::string encode(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() * 4 + 2) / 3);
-  std::uint32_t held = 0;
-  int bits = 0;
-  for (const char c : bytes) {
-    held = (held << 8) | static_cast<unsigned char>(c);
-    for (bits += 8; bits >= 6; bits -= 6) out += kAlphabet[(held >> (bits - 6)) & 63];
-  }
-  if (bits > 0) out += kAlphabet[(held << (6 - bits)) & 63];
-  return out;
-}
-
-// Line breaks are skipped and left-over bits are not looked at, as in Go's decoder.
-std::optional<std::string> decode(std::string_view text) {
-  std::string out;
-  std::uint32_t held = 0;
-  int bits = 0;
-  std::size_t digits = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    const std::size_t digit = kAlphabet.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    held = (held << 6) | static_cast<std::uint32_t>(digit);
-    ++digits;
-    if ((bits += 6) >= 8) {
-      bits -= 8;
-      out += static_cast<char>((held >> bits) & 255);
-    }
-  }
-  if (digits % 4 == 1) return std::nullopt;
-  return out;
-}
 
 // Would path.Clean leave "/" + key alone? What it changes could reach above the list's own place.
 bool clean(std::string_view key) {
@@ -74,11 +37,11 @@ std::string ContinueToken::text() const {
   json::Writer w;
   w.object().member("v").string("meta.k8s.io/v1").member("rv").integer(revision);
   w.member("start").string(start).end();
-  return encode(w.text());
+  return base64url(w.text());
 }
 
 Result<ContinueToken> ContinueToken::parse(std::string_view text) {
-  const std::optional<std::string> bytes = decode(text);
+  const std::optional<std::string> bytes = from_base64url(text);
   if (!bytes) return bad(": illegal base64 data");
   json::Cursor cursor(*bytes, {.max_bytes = 64 << 10, .max_depth = 4});
   cursor.skip();

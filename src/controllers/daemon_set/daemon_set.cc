@@ -436,14 +436,14 @@ class DaemonSet final : public Controller {
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
     const Object* set = view.get(kDaemonSet, key);
     if (set == nullptr) return Plan::done();
-    auto selector = LabelSelector::from_json(set->member("spec")["selector"]);
-    if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
-    if (selector->everything())
-      return Plan().event(
-          *set, {EventType::kWarning, "SelectingAll", "Select",
-                 "This daemon set is selecting all pods. A non-empty selector is required."});
-    if (set->deleting()) return Plan::done();
-    return Run(view, *set, std::move(*selector), now).plan();
+    return with_selector(*set, [&](LabelSelector selector) -> Plan {
+      if (selector.everything())
+        return Plan().event(
+            *set, {EventType::kWarning, "SelectingAll", "Select",
+                   "This daemon set is selecting all pods. A non-empty selector is required."});
+      if (set->deleting()) return Plan::done();
+      return Run(view, *set, std::move(selector), now).plan();
+    });
   }
 };
 

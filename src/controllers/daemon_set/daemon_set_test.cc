@@ -113,11 +113,7 @@ class DaemonSetTest : public testing::Test {
             name, hash, metadata, node, status));
   }
   std::vector<std::string> actions(const char* verb = "") {
-    std::vector<std::string> found;
-    const runtime::Plan made = objects.reconcile({"default", "agent"}, kNow);
-    for (const runtime::Action& action : made.actions())
-      if (const std::string text = text_of(action); text.starts_with(verb)) found.push_back(text);
-    return found;
+    return objects.actions({"default", "agent"}, kNow, verb);
   }
   std::vector<std::unique_ptr<runtime::Controller>> controllers =
       *make_controllers({"daemonset-controller"});

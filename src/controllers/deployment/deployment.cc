@@ -402,10 +402,10 @@ class Deployment final : public Controller {
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
     const Object* deployment = view.get(kDeployment, key);
     if (deployment == nullptr) return Plan::done();
-    auto selector = LabelSelector::from_json(deployment->member("spec")["selector"]);
-    if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
-    if (selector->everything()) return refuse(*deployment);
-    return Run(view, *deployment, std::move(*selector), now).plan();
+    return with_selector(*deployment, [&](LabelSelector selector) {
+      if (selector.everything()) return refuse(*deployment);
+      return Run(view, *deployment, std::move(selector), now).plan();
+    });
   }
 
  private:

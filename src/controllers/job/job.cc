@@ -518,9 +518,9 @@ class Job final : public Controller {
     if (mode.is_string() && !mode.equals("NonIndexed") && !mode.equals("Indexed"))
       return Plan().event(*job, {EventType::kWarning, "UnknownCompletionMode", "Sync",
                                  "Skipped Job sync because completion mode is unknown"});
-    auto selector = LabelSelector::from_json(job->member("spec")["selector"]);
-    if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
-    return Run(view, *job, std::move(*selector), now).plan();
+    return with_selector(*job, [&](LabelSelector selector) {
+      return Run(view, *job, std::move(selector), now).plan();
+    });
   }
 };
 

@@ -59,11 +59,7 @@ class JobTest : public testing::Test {
   }
   runtime::Plan plan() { return objects.reconcile({"default", "sum"}, kNow); }
   std::vector<std::string> actions(const char* verb = "") {
-    std::vector<std::string> found;
-    const runtime::Plan made = plan();
-    for (const runtime::Action& action : made.actions())
-      if (const std::string text = text_of(action); text.starts_with(verb)) found.push_back(text);
-    return found;
+    return objects.actions({"default", "sum"}, kNow, verb);
   }
   std::string status_patch() {
     const auto all = actions("patch jobs default/sum/status: ");

@@ -154,9 +154,9 @@ class Replicas final : public Controller {
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
     const Object* set = view.get(kind_, key);
     if (set == nullptr) return Plan::done();
-    auto selector = selector_of(*set);
-    if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
-    return Run(view, *set, std::move(*selector), now).plan();
+    return with_selector(*set, [&](LabelSelector selector) {
+      return Run(view, *set, std::move(selector), now).plan();
+    });
   }
 
  private:

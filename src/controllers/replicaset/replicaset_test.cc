@@ -50,11 +50,7 @@ class ReplicaSetTest : public testing::Test {
   }
   runtime::Plan plan() { return objects.reconcile({"default", "web"}, kNow); }
   std::vector<std::string> actions(const char* verb) {
-    std::vector<std::string> found;
-    const runtime::Plan made = plan();
-    for (const runtime::Action& action : made.actions())
-      if (const std::string text = text_of(action); text.starts_with(verb)) found.push_back(text);
-    return found;
+    return objects.actions({"default", "web"}, kNow, verb);
   }
 
   std::vector<std::unique_ptr<runtime::Controller>> controllers =

@@ -401,9 +401,9 @@ class StatefulSet final : public Controller {
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
     const Object* set = view.get(kStatefulSet, key);
     if (set == nullptr) return Plan::done();
-    auto selector = LabelSelector::from_json(set->member("spec")["selector"]);
-    if (!selector) return Plan().reason("its selector is bad: " + selector.error().message);
-    return Run(view, *set, std::move(*selector), now).plan();
+    return with_selector(*set, [&](LabelSelector selector) {
+      return Run(view, *set, std::move(selector), now).plan();
+    });
   }
 };
 

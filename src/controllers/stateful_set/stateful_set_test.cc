@@ -143,11 +143,7 @@ class StatefulSetTest : public testing::Test {
             ordinal, revision_of, status, metadata));
   }
   std::vector<std::string> actions(const char* verb = "") {
-    std::vector<std::string> found;
-    const runtime::Plan made = objects.reconcile({"default", "web"}, kNow);
-    for (const runtime::Action& action : made.actions())
-      if (const std::string text = text_of(action); text.starts_with(verb)) found.push_back(text);
-    return found;
+    return objects.actions({"default", "web"}, kNow, verb);
   }
   std::vector<std::unique_ptr<runtime::Controller>> controllers =
       *make_controllers({"statefulset-controller"});

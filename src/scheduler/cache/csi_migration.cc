@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.h"
 #include "json/writer.h"
 #include "scheduler/cache/text_parts.h"
 
@@ -76,10 +77,7 @@ Result<CsiSource> source_of(const InTreePlugin& plugin, json::Slice source, std:
   }
   if (plugin.source == "azureDisk") {
     const json::Slice kind = source["kind"];
-    std::string lower = kind.text();
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (kind.is_string() && lower != "managed")
+    if (kind.is_string() && lower(kind.text()) != "managed")
       return invalid(fmt::format("kind({}) is not supported in csi migration", kind.text()));
     return made(source["diskURI"].text());
   }

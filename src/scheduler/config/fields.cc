@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "json/writer.h"
 #include "scheduler/config/go_duration.h"
 
@@ -170,7 +170,7 @@ bool Fields::duration(std::string_view key, Duration& out) {
 bool Fields::bytes(std::string_view key, std::string& out) {
   std::string encoded;
   if (!text(key, encoded)) return false;
-  std::optional<std::string> decoded = client::base64_decode(encoded);
+  std::optional<std::string> decoded = from_base64(encoded);
   if (!decoded) {
     complain(key, "is not base64; encode the PEM file with `base64 -w0`");
     return false;

@@ -2,7 +2,7 @@
 // The configuration as JSON, member by member in the order in which kube-scheduler writes them.
 #include <fmt/format.h>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "json/writer.h"
 #include "scheduler/config/config.h"
 #include "scheduler/config/go_duration.h"
@@ -166,9 +166,9 @@ void write_extender(Writer& w, const ExtenderConfig& extender) {
     text(w, "certFile", tls.cert_file);
     text(w, "keyFile", tls.key_file);
     text(w, "caFile", tls.ca_file);
-    text(w, "certData", client::base64_encode(tls.cert_data));
+    text(w, "certData", base64(tls.cert_data));
     // k8s 1.36 shows keyData too; whoever may read /configz need not hold the key.
-    text(w, "caData", client::base64_encode(tls.ca_data));
+    text(w, "caData", base64(tls.ca_data));
     w.end();
   }
   w.member("httpTimeout").string(go_duration(extender.http_timeout));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.h"
 #include "json/writer.h"
 #include "net/http.h"
 
@@ -43,13 +44,6 @@ UserInfo proven(UserInfo user) {
 
 bool starts_with_token(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && net::same_token(text.substr(0, prefix.size()), prefix);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 // What a front proxy says about the user behind it; nothing when it says nothing.

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.h"
 #include "json/writer.h"
+#include "kube/forbidden.h"
 #include "kube/status.h"
 
 namespace berth::scheduler {
@@ -11,29 +13,6 @@ namespace {
 
 constexpr Duration kLongestCheck = 30s;
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
-
-// Errors must not look like HTML.
-std::string sanitized(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 net::HttpResponse typed(std::string_view type, std::string body) {
   net::HttpResponse reply{.body = std::move(body)};
@@ -130,14 +109,14 @@ void Endpoints::authorize(const std::shared_ptr<Visit>& visit, const UserInfo& u
                                            name = user.name](Result<Verdict> verdict) {
         if (!verdict)
           return visit->send(text_reply(
-              500, sanitized(fmt::format("Internal Server Error: {}: {}\n",
-                                         json::quoted(visit->target), verdict.error().message))));
+              500,
+              kube::sanitized(fmt::format("Internal Server Error: {}: {}\n",
+                                          json::quoted(visit->target), verdict.error().message))));
         if (verdict->allowed) return serve(*visit);
-        std::string message = fmt::format(
-            "forbidden: {}", sanitized(fmt::format("User {} cannot {} path {}", json::quoted(name),
-                                                   verb, json::quoted(visit->path))));
-        if (!verdict->reason.empty()) message += ": " + verdict->reason;
-        visit->send(status_reply({.reason = Reason::kForbidden, .message = std::move(message)}));
+        visit->send(status_reply(
+            {.reason = Reason::kForbidden,
+             .message = kube::forbidden(name, {.verb = verb, .path = visit->path}, verdict->reason)
+                            .message}));
       }));
 }
 

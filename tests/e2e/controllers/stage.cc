@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/registry.h"
+#include "end_state.h"
 #include "json/patch.h"
 #include "json/slice.h"
 #include "json/writer.h"
@@ -92,16 +93,6 @@ std::string sorted(json::Slice value) {
 void replace_all(std::string& text, const std::string& what, const std::string& by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size()))
     text.replace(at, what.size(), by);
-}
-
-// The one it insists on by name, as daemons do; else all run on one.
-std::string wanted_node(const Object& pod) {
-  const std::string name =
-      pod.member(
-             "spec")["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-                    ["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
-                        .text();
-  return name.empty() ? "n1" : name;
 }
 
 constexpr const char* kRuns =
@@ -224,7 +215,7 @@ void Stage::live(const Object& pod) {
     bind.subresource = "binding";
     bind.body.bytes = std::make_shared<const std::string>(fmt::format(
         R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"{}"}}}})",
-        pod.name(), wanted_node(pod)));
+        pod.name(), controllers::stories::wanted_node(pod)));
     session_.once(std::move(bind), 10s);
     return;
   }
@@ -268,23 +259,6 @@ std::string Stage::end_state() {
                                   event.member("reason").text(), event.member("note").text())));
   for (const std::string& one : said) lines.push_back(one);
   return fmt::format("{}\n", fmt::join(lines, "\n"));
-}
-
-std::string difference(const std::string& stock, const std::string& ours) {
-  std::map<std::string, int> count;
-  const auto tally = [&](const std::string& text, int by) {
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = text.find('\n', at);
-      count[text.substr(at, end - at)] += by;
-      at = end + 1;
-    }
-  };
-  tally(stock, -1);
-  tally(ours, 1);
-  std::string out;
-  for (const auto& [line, by] : count)
-    if (by != 0) out += fmt::format("{} {}\n", by < 0 ? "stock:" : "ours: ", line);
-  return out;
 }
 
 std::vector<std::string> play(ControlPlane& plane, const std::vector<Story>& stories,

@@ -71,9 +71,6 @@ class Stage {
   bool acted_ = false;
 };
 
-// The lines that only one of two ends has.
-std::string difference(const std::string& stock, const std::string& ours);
-
 // Plays all of them at the same time.
 std::vector<std::string> play(ControlPlane&, const std::vector<Story>&, const std::string& tag);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "end_state.h"
 #include "scale.h"
 #include "stage.h"
 
@@ -379,7 +380,8 @@ TEST(Workloads, EndAsWithKubeControllerManager) {
     ours = play(**plane, stories, "ours");
   }
   for (std::size_t i = 0; i < stories.size(); ++i)
-    EXPECT_EQ(difference(stock[i], ours[i]), "") << stories[i].name;
+    EXPECT_EQ(controllers::stories::difference("stock", stock[i], "ours", ours[i]), "")
+        << stories[i].name;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/findings.h"
+#include "base/lower.h"
 
 namespace berth::apiserver {
 
@@ -13,9 +14,7 @@ std::string controller(const kube::Object& object) {
   std::string kind = owner->kind;
   if (const std::size_t slash = owner->api_version.find('/'); slash != std::string::npos)
     kind += "." + owner->api_version.substr(0, slash);
-  for (char& c : kind)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return kind + "/" + owner->name;
+  return lower(kind) + "/" + owner->name;
 }
 
 }  // namespace

@@ -2,26 +2,12 @@
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/rules.h"
+#include "base/base64.h"
 
 namespace berth::apiserver {
 namespace {
 
 constexpr std::size_t kMost = 1 << 20;
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t b = 0; b < 3; ++b)
-      group = group << 8 | (b < count ? static_cast<unsigned char>(bytes[i + b]) : 0);
-    for (std::size_t d = 0; d < 4; ++d)
-      out += d <= count ? kDigits[group >> (18 - 6 * d) & 63] : '=';
-  }
-  return out;
-}
 
 void fill_secret(Edit& edit) {
   set_default(edit.body(), "type", "Opaque");

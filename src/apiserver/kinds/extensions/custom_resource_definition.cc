@@ -2,6 +2,7 @@
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/extensions/definition_check.h"
+#include "base/lower.h"
 
 namespace berth::apiserver {
 
@@ -11,12 +12,9 @@ void fill_definition(Edit& edit) {
   json::Dict* spec = dict_in(edit.body(), "spec");
   if (spec == nullptr) return;
   if (json::Dict* names = dict_in(*spec, "names")) {
-    std::string lower{Peek(*names)["kind"].text()};
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    set_default(*names, "singular", lower);
-    if (!lower.empty())
-      set_default(*names, "listKind", std::string(Peek(*names)["kind"].text()) + "List");
+    const std::string kind{Peek(*names)["kind"].text()};
+    set_default(*names, "singular", lower(kind));
+    if (!kind.empty()) set_default(*names, "listKind", kind + "List");
   }
   if (!Peek(*spec)["conversion"]) (*spec)["conversion"] = {{"strategy", "None"}};
 }

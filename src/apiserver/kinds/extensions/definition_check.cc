@@ -11,6 +11,7 @@
 #include "apiserver/kinds/extensions/schema_check.h"
 #include "apiserver/kinds/extensions/structural.h"
 #include "apiserver/kinds/rules.h"
+#include "base/lower.h"
 #include "json/writer.h"
 #include "kube/names.h"
 
@@ -19,13 +20,6 @@ namespace {
 
 const Path kSpec("spec");
 constexpr std::string_view kApproved = "api-approved.kubernetes.io";
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::string together(const kube::Complaints& complaints) {
   return fmt::format("{}", fmt::join(complaints, ","));

@@ -8,6 +8,7 @@
 
 #include "apiserver/kinds/extensions/pattern.h"
 #include "base/check.h"
+#include "base/lower.h"
 #include "kube/time.h"
 
 namespace berth::apiserver {
@@ -19,12 +20,6 @@ bool hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 std::string without_dashes(std::string_view text) {
   std::string out(text);
   std::erase(out, '-');
-  return out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 

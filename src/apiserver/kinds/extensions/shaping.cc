@@ -8,6 +8,7 @@
 
 #include "apiserver/edit/conform.h"
 #include "apiserver/kinds/object_meta.h"
+#include "base/lower.h"
 #include "kube/names.h"
 #include "kube/schema.h"
 
@@ -255,13 +256,6 @@ Result<std::vector<std::string>> coerce_embedded(Value& value, const Structural&
 }
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 void check_inner_object(const Dict& dict, const std::string& at, Findings& findings) {
   const Peek object(dict);

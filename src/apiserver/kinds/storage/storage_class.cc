@@ -2,6 +2,7 @@
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/rules.h"
+#include "base/lower.h"
 
 namespace berth::apiserver {
 
@@ -16,10 +17,8 @@ std::string name_and_default(const kube::Object& object) {
 
 void check_class(Edit& edit, Findings& findings) {
   const Peek body(edit.body());
-  std::string provisioner(body["provisioner"].text());
+  const std::string provisioner = lower(body["provisioner"].text());
   if (provisioner.empty()) findings.required(Path("provisioner"));
-  for (char& c : provisioner)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   if (!provisioner.empty())
     must_be(&kube::check_qualified_name, provisioner, Path("provisioner"), findings);
   const std::string_view policy = body["reclaimPolicy"].text(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apiserver/auth/base64.h"
+#include "base/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
-namespace berth::apiserver {
+namespace berth {
 
 namespace {
 
@@ -26,20 +27,23 @@ std::string encode(std::string_view bytes, std::string_view alphabet) {
 }
 
 std::optional<std::string> decode(std::string_view text, std::string_view alphabet) {
-  if (text.size() % 4 == 1) return std::nullopt;
   std::string out;
   out.reserve(text.size() * 3 / 4);
   std::uint32_t held = 0;
   int bits = 0;
+  std::size_t digits = 0;
   for (const char c : text) {
+    if (c == '\n' || c == '\r') continue;
     const std::size_t digit = alphabet.find(c);
     if (digit == std::string_view::npos) return std::nullopt;
     held = (held << 6) | static_cast<std::uint32_t>(digit);
+    ++digits;
     if ((bits += 6) >= 8) {
       bits -= 8;
       out += static_cast<char>((held >> bits) & 255);
     }
   }
+  if (digits % 4 == 1) return std::nullopt;
   return out;
 }
 
@@ -54,14 +58,16 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::optional<std::string> from_base64(std::string_view with_padding) {
-  std::string digits;
-  digits.reserve(with_padding.size());
-  for (const char c : with_padding)
-    if (c != '\n' && c != '\r') digits += c;
-  if (digits.size() % 4 != 0) return std::nullopt;
-  for (int i = 0; i < 2 && !digits.empty() && digits.back() == '='; ++i) digits.pop_back();
-  return decode(digits, kPlain);
+std::optional<std::string> from_base64(std::string_view padded) {
+  const auto breaks =
+      std::count_if(padded.begin(), padded.end(), [](char c) { return c == '\n' || c == '\r'; });
+  if ((padded.size() - static_cast<std::size_t>(breaks)) % 4 != 0) return std::nullopt;
+  for (int padding = 0; !padded.empty();) {
+    const char last = padded.back();
+    if (last != '\n' && last != '\r' && (last != '=' || ++padding > 2)) break;
+    padded.remove_suffix(1);
+  }
+  return decode(padded, kPlain);
 }
 
-}  // namespace berth::apiserver
+}  // namespace berth
