@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apiserver/kinds/batch/cron_schedule.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/core/pod_fill.h"
 #include "apiserver/kinds/findings.h"
@@ -79,15 +78,6 @@ TEST(Cells, DurationsAreShortForPeople) {
       {hours(24 * 730), "2y"},    {hours(24 * 800), "2y70d"}, {hours(24 * 365 * 9), "9y"},
   };
   for (const auto& [duration, text] : rows) EXPECT_EQ(human_duration(duration), text);
-}
-
-TEST(CronSchedule, WrongOnesAreExplained) {
-  for (const std::string_view good : {"* * * * *", "*/5 0-3 1,2 jan sun", "@daily", "@every 1h30m"})
-    EXPECT_EQ(check_schedule(good), "") << good;
-  EXPECT_EQ(check_schedule("* * * *"), "expected exactly 5 fields, found 4: [* * * *]");
-  EXPECT_EQ(check_schedule("61 * * * *"), "end of range (61) above maximum (59): 61");
-  EXPECT_EQ(check_schedule("@soon"), "unrecognized descriptor: @soon");
-  EXPECT_NE(check_schedule("*/0 * * * *"), "");
 }
 
 TEST(PullPolicy, IsAlwaysForWhatMayMove) {

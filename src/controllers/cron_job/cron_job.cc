@@ -3,13 +3,14 @@
 // one time makes one Job, whatever happens in between.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
-#include "controllers/cron_job/schedule.h"
 #include "controllers/pods.h"
 #include "controllers/status.h"
 #include "json/writer.h"
+#include "kube/cron_schedule.h"
 #include "kube/job_view.h"
 #include "kube/time.h"
 #include "runtime/controller.h"
@@ -19,6 +20,7 @@ namespace {
 
 using namespace runtime;  // NOLINT: a controller speaks its language
 using client::EventType;
+using kube::CronSchedule;
 using kube::JobView;
 using kube::kCronJob;
 using kube::kJob;
@@ -203,7 +205,7 @@ class Run {
     std::optional<WallTime> last = {};
     std::int64_t missed = 0;
   };
-  Due due(const Schedule& schedule, bool within_deadline) const {
+  Due due(const CronSchedule& schedule, bool within_deadline) const {
     Due out{last_ ? *last_ : cron_.created().value_or(now_)};
     const auto deadline = spec_["startingDeadlineSeconds"].integer();
     if (within_deadline && deadline)
@@ -224,21 +226,21 @@ class Run {
     return out;
   }
 
-  void look_again(const Schedule& schedule) {
+  void look_again(const CronSchedule& schedule) {
     const Due all = due(schedule, false);
     const WallTime from = all.last ? *all.last : all.missed == 0 ? all.from : now_;
     if (const auto next = schedule.next(from)) plan_.again_at(*next + kDelta);
   }
 
   void start_if_due() {
-    const std::string zone = spec_["timeZone"].text();
-    const auto offset = zone_offset(zone);
-    if (!offset)
+    const std::string name_of_zone = spec_["timeZone"].text();
+    const auto zone = kube::time_zone(name_of_zone);
+    if (!zone)
       return tell(EventType::kWarning, "UnknownTimeZone",
-                  fmt::format("invalid timeZone: \"{0}\": unknown time zone {0}", zone));
+                  fmt::format("invalid timeZone: \"{}\": {}", name_of_zone, zone.error().message));
     if (spec_["suspend"].boolean()) return;
     const std::string text = spec_["schedule"].text();
-    const auto schedule = Schedule::parse(text, *offset);
+    const auto schedule = CronSchedule::parse(text, *zone);
     if (!schedule)
       return tell(EventType::kWarning, "UnparseableSchedule",
                   fmt::format("unparseable schedule: \"{}\" : {}", text, schedule.error().message));
@@ -268,11 +270,11 @@ class Run {
     if (policy.equals("Replace"))
       for (const Object* job : jobs_)
         if (is_active(job->uid())) remove(*job);
-    start(name, scheduled, *offset);
+    start(name, scheduled, zone->ahead_at(scheduled));
     look_again(*schedule);
   }
 
-  void start(const std::string& name, WallTime scheduled, Duration offset) {
+  void start(const std::string& name, WallTime scheduled, Duration ahead) {
     const Key key{std::string(cron_.ns()), name};
     const json::Slice job = spec_["jobTemplate"];
     json::Writer w;
@@ -283,7 +285,7 @@ class Run {
     w.member("annotations").object();
     for (auto at = job["metadata"]["annotations"].members().begin(); at != nullptr; ++at)
       if ((*at).key != kScheduled) w.member((*at).key).raw((*at).value.raw());
-    w.member(kScheduled).string(local_text(scheduled, offset)).end();
+    w.member(kScheduled).string(local_text(scheduled, ahead)).end();
     w.member("ownerReferences").array().raw(controller_ref(cron_)).end().end();
     w.member("spec").raw(job["spec"].raw()).end();
     if (view_.get(kJob, key) != nullptr) return;  // somebody else's
@@ -291,12 +293,13 @@ class Run {
     writes_.event(cron_, {EventType::kNormal, "SuccessfulCreate", "Create",
                           fmt::format("Created job {}", name)});
   }
-  static std::string local_text(WallTime at, Duration offset) {
-    std::string text = kube::time_text(at + offset);
-    if (offset == Duration{}) return text;
+  static std::string local_text(WallTime at, Duration ahead) {
+    std::string text = kube::time_text(at + ahead);
+    if (ahead == Duration{}) return text;
     text.pop_back();
-    const auto hours = std::chrono::duration_cast<std::chrono::hours>(offset).count();
-    return text + fmt::format("{}{:02}:00", hours < 0 ? '-' : '+', hours < 0 ? -hours : hours);
+    const auto minutes = std::abs(std::chrono::duration_cast<std::chrono::minutes>(ahead).count());
+    return text +
+           fmt::format("{}{:02}:{:02}", ahead < Duration{} ? '-' : '+', minutes / 60, minutes % 60);
   }
 
   void write_status() {

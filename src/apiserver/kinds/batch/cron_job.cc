@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include "apiserver/edit/edit.h"
-#include "apiserver/kinds/batch/cron_schedule.h"
 #include "apiserver/kinds/batch/job_spec.h"
 #include "apiserver/kinds/cells.h"
 #include "apiserver/kinds/rules.h"
+#include "base/lower.h"
+#include "kube/cron_schedule.h"
 
 namespace berth::apiserver {
 namespace {
@@ -31,19 +32,36 @@ void fill_cron_job(Edit& edit) {
     if (json::Dict* job_spec = dict_in(*job, "spec")) fill_job_pattern(*job_spec);
 }
 
+bool has_form_of_zone(std::string_view name) {
+  while (true) {
+    const std::size_t end = std::min(name.find('/'), name.size());
+    const std::string_view part = name.substr(0, end);
+    if (part.empty() || part.size() > 14 || part == "." || part == ".." || part.front() == '-')
+      return false;
+    for (const char c : part)
+      if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+            c == '_' || c == '-' || c == '+' || c == '.'))
+        return false;
+    if (end == name.size()) return true;
+    name.remove_prefix(end + 1);
+  }
+}
+
 void check_time_zone(Peek zone, const Path& at, Findings& findings) {
   if (!zone) return;
   const std::string_view name = zone.text();
   if (name.empty()) return findings.invalid(at, "", "timeZone must be nil or non-empty string");
-  std::string lower(name);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (lower == "local")
+  if (!has_form_of_zone(name))
+    return findings.invalid(at, name, fmt::format("unknown time zone {}", name));
+  if (lower(name) == "local")
     findings.invalid(at, name,
                      "timeZone must be an explicit time zone as defined in "
                      "https://www.iana.org/time-zones");
-  else if (!is_time_zone(name))
-    findings.invalid(at, name, fmt::format("unknown time zone {}", name));
+  if (name == "Local") return;
+  const Result<kube::TimeZone> found = kube::time_zone(name);
+  // A machine without a database cannot tell; the controller will say so.
+  if (!found && found.error().reason != Reason::kServiceUnavailable)
+    findings.invalid(at, name, found.error().message);
 }
 
 void check_cron_job(Edit& edit, Findings& findings) {
@@ -53,8 +71,8 @@ void check_cron_job(Edit& edit, Findings& findings) {
   if (schedule.empty()) {
     findings.required(at / "schedule");
   } else {
-    if (const std::string why = check_schedule(schedule); !why.empty())
-      findings.invalid(at / "schedule", schedule, why);
+    if (const auto read = kube::CronSchedule::parse(schedule); !read)
+      findings.invalid(at / "schedule", schedule, read.error().message);
     const bool had_zone =
         edit.was_body()["spec"]["schedule"].text().find("TZ") != std::string::npos;
     if (schedule.find("TZ") != std::string_view::npos) {

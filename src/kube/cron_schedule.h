@@ -8,25 +8,23 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "kube/time_zone.h"
 
-namespace berth::controllers {
-
-// Whole hours east of Greenwich; nothing for zones that are not known here. There is no database of
-// zones: only UTC, GMT and Etc/GMT±n are.
-std::optional<Duration> zone_offset(std::string_view name);
+namespace berth::kube {
 
 // Immutable.
-class Schedule {
+class CronSchedule {
  public:
-  static Result<Schedule> parse(std::string_view text, Duration offset = {});
+  static Result<CronSchedule> parse(std::string_view text, TimeZone zone = {});
   // The first time after; nothing where none comes within five years.
   std::optional<WallTime> next(WallTime after) const;
 
  private:
   bool day_matches(unsigned day, unsigned weekday) const;
-  Duration offset_{}, every_{};
+  TimeZone zone_;
+  Duration every_{};
   std::uint64_t minutes_ = 0, hours_ = 0, days_ = 0, months_ = 0, weekdays_ = 0;
   bool any_day_ = false, any_weekday_ = false;  // then both must match, else one is enough
 };
 
-}  // namespace berth::controllers
+}  // namespace berth::kube

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controllers/cron_job/schedule.h"
+#include "kube/cron_schedule.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,10 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.h"
 #include "kube/label_selector.h"
 #include "kube/time.h"
 
-namespace berth::controllers {
+namespace berth::kube {
 namespace {
 
 struct Bounds {
@@ -25,12 +26,10 @@ const Bounds kMinutes{0, 59}, kHours{0, 23}, kDays{1, 31},
     kWeekdays{0, 6, {"sun", "mon", "tue", "wed", "thu", "fri", "sat"}};
 
 Result<std::int64_t> value_of(std::string_view text, const Bounds& bounds) {
-  std::string word(text);
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string word = lower(text);
   for (std::size_t i = 0; i < bounds.names.size(); ++i)
     if (bounds.names[i] == word) return static_cast<std::int64_t>(i) + bounds.least;
-  const auto number = kube::parse_decimal(text);
+  const auto number = parse_decimal(text);
   if (!number)
     return invalid(fmt::format(
         "failed to parse int from {}: strconv.Atoi: parsing \"{}\": invalid syntax", text, text));
@@ -120,45 +119,37 @@ std::string_view spelled_out(std::string_view word) {
 
 }  // namespace
 
-std::optional<Duration> zone_offset(std::string_view name) {
-  if (name.empty() || name == "UTC" || name == "Etc/UTC" || name == "GMT" || name == "Etc/GMT")
-    return Duration{};
-  constexpr std::string_view kEtc = "Etc/GMT";
-  if (!name.starts_with(kEtc)) return std::nullopt;
-  const std::string_view rest = name.substr(kEtc.size());
-  const auto hours = kube::parse_decimal(rest.substr(1));
-  if ((rest[0] != '+' && rest[0] != '-') || !hours || *hours < 0 || *hours > 14)
-    return std::nullopt;
-  // As POSIX counts them: Etc/GMT+5 is west.
-  return std::chrono::hours(rest[0] == '+' ? -*hours : *hours);
-}
-
-Result<Schedule> Schedule::parse(std::string_view text, Duration offset) {
-  Schedule out;
-  out.offset_ = offset;
+Result<CronSchedule> CronSchedule::parse(std::string_view text, TimeZone zone) {
+  if (text.empty()) return invalid("empty spec string");
+  CronSchedule out;
+  out.zone_ = std::move(zone);
   for (const std::string_view prefix : {"TZ=", "CRON_TZ="}) {
     if (!text.starts_with(prefix)) continue;
-    const std::size_t space = std::min(text.find(' '), text.size());
-    const std::string_view zone = text.substr(prefix.size(), space - prefix.size());
-    const auto known = zone_offset(zone);
+    const std::size_t space = text.find(' ');
+    if (space == text.npos) return invalid("invalid schedule format");
+    const std::string_view name = text.substr(prefix.size(), space - prefix.size());
+    auto known = time_zone(name);
     if (!known)
-      return invalid(fmt::format("provided bad location {}: unknown time zone {}", zone, zone));
-    out.offset_ = *known;
-    text.remove_prefix(space);
+      return invalid(fmt::format("provided bad location {}: {}", name, known.error().message));
+    out.zone_ = *std::move(known);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\n", space), text.size()));
+    text = text.substr(0, text.find_last_not_of(" \t\n") + 1);
+    break;
   }
-  std::vector<std::string_view> fields = words(text);
-  if (text.empty() || fields.empty()) return invalid("empty spec string");
-  if (fields[0] == "@every" && fields.size() == 2) {
-    const auto every = kube::parse_duration(fields[1]);
+  constexpr std::string_view kEvery = "@every ";
+  if (text.starts_with(kEvery)) {
+    const std::string_view how_long = text.substr(kEvery.size());
+    const auto every = parse_duration(how_long);
     if (!every)
       return invalid(fmt::format("failed to parse duration {}: time: invalid duration \"{}\"", text,
-                                 fields[1]));
+                                 how_long));
     // Whole seconds, and at least one.
     out.every_ = std::max<Duration>(std::chrono::floor<std::chrono::seconds>(*every), 1s);
     return out;
   }
-  if (fields[0].starts_with('@')) {
-    const std::string_view meant = spelled_out(fields[0]);
+  std::vector<std::string_view> fields = words(text);
+  if (text.starts_with('@')) {
+    const std::string_view meant = spelled_out(text);
     if (meant.empty()) return invalid(fmt::format("unrecognized descriptor: {}", text));
     fields = words(meant);
   }
@@ -177,45 +168,57 @@ Result<Schedule> Schedule::parse(std::string_view text, Duration offset) {
   return out;
 }
 
-bool Schedule::day_matches(unsigned day, unsigned weekday) const {
+bool CronSchedule::day_matches(unsigned day, unsigned weekday) const {
   const bool of_month = (days_ >> day & 1) != 0, of_week = (weekdays_ >> weekday & 1) != 0;
   return any_day_ || any_weekday_ ? of_month && of_week : of_month || of_week;
 }
 
-std::optional<WallTime> Schedule::next(WallTime after) const {
+// k8s 1.36: step by step as robfig/cron goes, for what it does where clocks change: an hour that is
+// skipped is not made up for, and one that comes twice counts twice for schedules that name no
+// hour.
+std::optional<WallTime> CronSchedule::next(WallTime after) const {
   using namespace std::chrono;  // NOLINT: calendars are all over this
-  const sys_time<nanoseconds> here{nanoseconds(after.unix_nanos) + offset_};
-  const auto answer = [this](sys_seconds t) {
-    return WallTime{duration_cast<nanoseconds>(t.time_since_epoch() - offset_).count()};
+  const sys_seconds since = floor<seconds>(sys_time<nanoseconds>(nanoseconds(after.unix_nanos)));
+  const auto answer = [](sys_seconds t) {
+    return WallTime{duration_cast<nanoseconds>(t.time_since_epoch()).count()};
   };
-  if (every_ > Duration{}) return answer(floor<seconds>(here) + duration_cast<seconds>(every_));
-  // The next whole minute, then the first that matches.
-  sys_time<minutes> at = floor<minutes>(floor<seconds>(here) + 1s + 59s);
-  const year_month_day first{floor<days>(at)};
-  const auto limit = first.year() + years(5);
+  if (every_ > Duration{}) return answer(since + duration_cast<seconds>(every_));
+  const auto shown = [&](sys_seconds t) {  // by clocks there
+    return t + duration_cast<seconds>(zone_.ahead_at(answer(t)));
+  };
+  const auto when_shown = [&](sys_seconds local) {
+    return sys_seconds(seconds(zone_.from_local(local.time_since_epoch().count())));
+  };
+  sys_seconds at = since + 1s;
+  const auto limit = year_month_day(floor<days>(shown(at))).year() + years(5);
+  bool whole_hour = false;  // it has been moved to one
   while (true) {
-    const sys_days day = floor<days>(at);
+    const sys_seconds local = shown(at);
+    const sys_days day = floor<days>(local);
     const year_month_day date{day};
+    const hh_mm_ss clock{local - day};
     if (date.year() > limit) return std::nullopt;
     if ((months_ >> static_cast<unsigned>(date.month()) & 1) == 0) {
-      at = sys_days{(date.year() / date.month() / 1) + months(1)};
-      continue;
+      at = when_shown(sys_days{(date.year() / date.month() / 1) + months(1)});
+      whole_hour = true;
+    } else if (!day_matches(static_cast<unsigned>(date.day()), weekday{day}.c_encoding())) {
+      at = when_shown(day + days(1));
+      whole_hour = true;
+      // Where there is no midnight that day.
+      if (const auto hour = floor<hours>(shown(at) - floor<days>(shown(at))); hour > 12h)
+        at += days(1) - hour;
+      else
+        at -= hour;
+    } else if ((hours_ >> clock.hours().count() & 1) == 0) {
+      if (!whole_hour) at = when_shown(day + clock.hours());
+      whole_hour = true;
+      at += 1h;
+    } else if ((minutes_ >> clock.minutes().count() & 1) == 0 || clock.seconds() != 0s) {
+      at = floor<minutes>(at) + 1min;
+    } else {
+      return answer(at);
     }
-    if (!day_matches(static_cast<unsigned>(date.day()), weekday{day}.c_encoding())) {
-      at = day + days(1);
-      continue;
-    }
-    const auto hour = floor<hours>(at - day);
-    if ((hours_ >> hour.count() & 1) == 0) {
-      at = day + hour + hours(1);
-      continue;
-    }
-    if ((minutes_ >> (at - day - hour).count() & 1) == 0) {
-      at += minutes(1);
-      continue;
-    }
-    return answer(at);
   }
 }
 
-}  // namespace berth::controllers
+}  // namespace berth::kube
