@@ -156,7 +156,9 @@ TEST(DoorSockets, TwoThousandIdleWatchesCostLittleAndGoAtOnce) {
   constexpr std::size_t kWatches = 2'000;
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_max < 3 * kWatches) GTEST_SKIP() << "too few files may be open here";
+  if (files.rlim_max < 3 * kWatches)
+    GTEST_SKIP() << "only " << files.rlim_max << " files may be open here: raise the limit with "
+                 << "`ulimit -Hn " << 3 * kWatches << "` as root";
   files.rlim_cur = std::max<rlim_t>(files.rlim_cur, 3 * kWatches);
   ::setrlimit(RLIMIT_NOFILE, &files);
   Served served;

@@ -189,7 +189,7 @@ TEST(RealElection, FollowsAKilledLeaderWithinLeaseAndRetry) {
 }
 
 TEST(RealElection, FollowsAKilledLeaderWithTheTimesOfEveryday) {
-  if (!nightly()) GTEST_SKIP() << "takes half a minute: runs under the label nightly";
+  if (!nightly()) GTEST_SKIP() << "takes half a minute: `make nightly` runs it";
   kill_leaders(1, {.lease = 15s, .renew = 10s, .retry = 2s});
 }
 

@@ -274,7 +274,9 @@ class KwokStages : public testing::Test {
  protected:
   void SetUp() override {
     const char* folder = std::getenv("BERTH_KWOK_DIR");
-    if (folder == nullptr) GTEST_SKIP() << "BERTH_KWOK_DIR is not set";
+    if (folder == nullptr)
+      GTEST_SKIP() << "BERTH_KWOK_DIR is not set: let it name KWOK's sources, as `cd "
+                      "tools/real/kwok && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok` prints them";
     root = std::filesystem::path(folder) / "kustomize" / "stage";
   }
   std::shared_ptr<Stages> load(std::initializer_list<const char*> folders) {

@@ -47,7 +47,7 @@ Outcomes outcomes_with(Subject subject, const std::string& program) {
 }
 
 TEST(Upstream, EverySpecThatKubeSchedulerPassesIsPassed) {
-  if (!nightly()) GTEST_SKIP() << "takes many minutes: runs under the label nightly";
+  if (!nightly()) GTEST_SKIP() << "takes many minutes: `make nightly` runs it";
   const auto program = specs_program();
   if (!program) GTEST_SKIP() << program.error().message;
 

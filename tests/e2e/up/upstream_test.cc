@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kLeftOut = R"(\[Alpha\])";
 
 TEST(UpstreamOnBerthUp, EverySchedulingSpecIsPassed) {
-  if (!nightly()) GTEST_SKIP() << "takes many minutes: runs under the label nightly";
+  if (!nightly()) GTEST_SKIP() << "takes many minutes: `make nightly` runs it";
   const auto program = specs_program();
   if (!program) GTEST_SKIP() << program.error().message;
   auto up = BerthUp::start({"--nodes", "4"});
