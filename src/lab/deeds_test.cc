@@ -66,8 +66,8 @@ class DeedsTest : public testing::Test {
   }
 
   StringSink log;
+  std::unique_ptr<Lab> lab;  // outlives the server's scope
   TestServer server;
-  std::unique_ptr<Lab> lab;
 };
 
 TEST_F(DeedsTest, NodesFailAndRecoverAndTheirAnnotationsSayIt) {

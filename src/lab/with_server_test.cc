@@ -36,8 +36,8 @@ class WithServer : public testing::TestWithParam<bool> {
   }
 
   StringSink log;
+  std::unique_ptr<Lab> lab;  // outlives the server's scope
   TestServer server;
-  std::unique_ptr<Lab> lab;
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, WithServer, testing::Bool(),
