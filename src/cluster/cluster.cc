@@ -105,6 +105,7 @@ void Cluster::Parts::start_scheduler() {
     scheduler::AppOptions app{.config = *options.scheduler, .identity = "berth"};
     app.config.leader_election.leader_elect = false;  // nobody else is there
     app.config.client_connection.qps = -1;            // and nobody has to be spared
+    app.observer = options.watch_scheduler;
     auto it = std::make_unique<scheduler::App>(
         scope, transport, metrics, log, random.fork("scheduler"), scheduler::all_plugins(),
         std::move(app), [this](const Error& error) {
@@ -152,6 +153,7 @@ Executor& Cluster::api_loop() { return parts_->api.loop(); }
 void Cluster::reached_at(const std::string& address, std::uint16_t port) {
   parts_->api.get()->reached_at(address, port);
 }
+Executor& Cluster::scheduler_loop() { return parts_->scheduler.loop(); }
 apiserver::Server& Cluster::server() { return parts_->api.get()->server(); }
 const apiserver::KindRegistry& Cluster::kinds() { return server().kinds(); }
 void Cluster::handle(apiserver::Credentials credentials, kube::ApiRequest request,

@@ -33,6 +33,10 @@ struct Credentials;
 struct HistoryEvent;
 }  // namespace berth::apiserver
 
+namespace berth::scheduler {
+class SchedulerObserver;
+}
+
 namespace berth::cluster {
 
 struct ClusterOptions {
@@ -48,6 +52,8 @@ struct ClusterOptions {
       webhooks = {};
   // Told every published change, in order, on the API loop; must not call anything of the cluster.
   std::function<void(const apiserver::HistoryEvent&)> observe = {};
+  // Told what the scheduler does, on its loop; outlives the cluster.
+  scheduler::SchedulerObserver* watch_scheduler = nullptr;
   std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
   std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
   std::shared_ptr<const lab::UsageRules> usage = {};       // of simulated containers
@@ -74,6 +80,7 @@ class Cluster {
   Executor& api_loop();
   // Once ready, on the API loop: the place where others reach it, which it tells them.
   void reached_at(const std::string& address, std::uint16_t port);
+  Executor& scheduler_loop();
   // Once ready, and on the API loop only.
   apiserver::Server& server();
   // A request from outside, whose user is not known yet.

@@ -50,7 +50,7 @@ struct ReachableCluster::Parts {
   ReachableOptions options;
   std::unique_ptr<PacedWorld> world;  // where time is virtual
   std::unique_ptr<Cluster> cluster;
-  std::unique_ptr<Executor> gate;  // into the world
+  std::unique_ptr<Executor> gate, scheduler_gate;  // into the world
   bool answering = false;
   Placed<apiserver::Door> door;
   std::unique_ptr<net::HttpServer> server;
@@ -74,7 +74,10 @@ void ReachableCluster::Parts::build() {
   }
   cluster =
       std::make_unique<Cluster>(*places, metrics, log, Random(options.seed), std::move(parts));
-  if (world) gate = world->enter(cluster->api_loop());
+  if (world) {
+    gate = world->enter(cluster->api_loop());
+    scheduler_gate = world->enter(cluster->scheduler_loop());
+  }
 }
 
 Result<std::string> ReachableCluster::Parts::open() {
@@ -121,6 +124,10 @@ std::unique_ptr<client::Transport> ReachableCluster::owner() {
   return parts_->virtual_time() ? nullptr : parts_->cluster->owner();
 }
 
+Executor& ReachableCluster::scheduler_loop() {
+  return parts_->scheduler_gate ? *parts_->scheduler_gate : parts_->cluster->scheduler_loop();
+}
+
 ReachableCluster::~ReachableCluster() {
   if (parts_->cluster == nullptr) return;
   parts_->server.reset();
@@ -134,6 +141,7 @@ ReachableCluster::~ReachableCluster() {
   run_there(parts_->home(), [this] {
     parts_->cluster.reset();
     parts_->gate.reset();
+    parts_->scheduler_gate.reset();
     parts_->world.reset();
   });
 }

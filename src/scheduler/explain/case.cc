@@ -176,4 +176,13 @@ Result<Case> read_case(std::string_view json) {
   return problem;
 }
 
+PodPtr taken_off(ClusterState& cluster, const PodPtr& pod) {
+  if (!pod->assigned()) return pod;
+  cluster.remove_pod(pod->uid);
+  auto unplaced = std::make_shared<Pod>(*pod);
+  unplaced->node_name.clear();
+  unplaced->nominated_node_name.clear();
+  return unplaced;
+}
+
 }  // namespace berth::scheduler

@@ -36,6 +36,10 @@ struct Case {
   CaseNominations nominated;
 };
 
+// The pod as if it had no node: taken off the one that it is on, and promised none. One that waits
+// is returned as it is.
+PodPtr taken_off(ClusterState&, const PodPtr&);
+
 // An error names the member: "pods[3]: spec.containers[0]: …".
 Result<Case> read_case(std::string_view json);
 

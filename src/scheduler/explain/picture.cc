@@ -60,13 +60,7 @@ Case Picture::take(const PodPtr& pod, std::span<const std::string> schedulers) {
         std::find(schedulers.begin(), schedulers.end(), other->spec->scheduler_name) !=
             schedulers.end())
       problem.nominated.add(other);
-  if (pod->assigned()) {
-    problem.cluster->remove_pod(pod->uid);
-    auto unplaced = std::make_shared<Pod>(*pod);
-    unplaced->node_name.clear();
-    unplaced->nominated_node_name.clear();
-    problem.pending = std::move(unplaced);
-  }
+  problem.pending = taken_off(*problem.cluster, pod);
   return problem;
 }
 

@@ -107,6 +107,7 @@ void App::lead(Scope& term) {
                        .extenders = std::move(extenders),
                        .mode = options_.mode,
                        .verify_decisions = options_.verify_decisions};
+  parts.observer = options_.observer;
   if (options_.mismatch) parts.mismatch = [this](const Pod& pod) { tell_mismatch(pod); };
   scheduler_ = std::make_unique<Scheduler>(std::move(parts), options_.config, registry_);
   scheduling.on_close([this] { scheduler_->stop([] {}); });

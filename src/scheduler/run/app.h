@@ -37,6 +37,7 @@ struct AppOptions {
   // How extenders are reached: over HTTP, unless the world is virtual.
   std::function<Result<std::unique_ptr<Extender>>(Scope&, const ExtenderConfig&)> extender =
       nullptr;
+  SchedulerObserver* observer = nullptr;  // outlives the scheduler; null: nobody looks
 };
 
 // Loop-confined to its scope's executor; outlives that scope. Closing the scope stops trying pods,

@@ -103,6 +103,10 @@ void Scheduler::conclude(const PlacementPtr& placement, Decision decision) {
     return;
   }
   parts_.metrics.algorithm(now() - placement->start);
+  placement->nodes = cluster_.size();
+  placement->fit = decision.feasible_count;
+  placement->took = decision.took;
+  placement->decided = now();
   placement->attempt = std::move(decision.attempt);
   placement->node = std::move(decision.node);
   place(placement);

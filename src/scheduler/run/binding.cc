@@ -235,6 +235,16 @@ void Scheduler::bound(const PlacementPtr& placement) {
   parts_.metrics.scheduled(queued.attempts,
                            now() - queued.initial_attempt_timestamp.value_or(placement->start));
   if (queued.was_flushed) parts_.metrics.scheduled_after_flush.add();
+  if (parts_.observer != nullptr)
+    parts_.observer->attempted({.pod = pod,
+                                .outcome = AttemptReport::Outcome::kPlaced,
+                                .node = placement->node,
+                                .attempt = queued.attempts,
+                                .took = now() - placement->start,
+                                .stages = placement->took,
+                                .bind = now() - placement->decided,
+                                .nodes = placement->nodes,
+                                .fit = placement->fit});
   parts_.events.event(profile.profile.name(), pod, false, "Scheduled", "Binding",
                       fmt::format("Successfully assigned {} to {}", pod.text(), placement->node),
                       nullptr);

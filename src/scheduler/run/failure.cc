@@ -17,8 +17,25 @@ std::string truncated(const std::string& message) {
 
 }  // namespace
 
+void Scheduler::report_failure(const Placement& placement, const Status& status,
+                               const Diagnosis* fit, std::string_view message) {
+  std::vector<AttemptReport::Refusal> refused;
+  if (fit != nullptr) refused = refusals_of(*fit, plugin_names_);
+  parts_.observer->attempted({.pod = *placement.pod,
+                              .outcome = status.rejected() ? AttemptReport::Outcome::kUnschedulable
+                                                           : AttemptReport::Outcome::kError,
+                              .attempt = placement.queued->attempts,
+                              .took = now() - placement.start,
+                              .stages = placement.took,
+                              .nodes = cluster_.size(),
+                              .fit = placement.fit,
+                              .refused = refused,
+                              .message = message});
+}
+
 void Scheduler::handle_failure(Placement& placement, const Status& status, const Diagnosis* fit,
                                std::string message, const Nomination& nominate) {
+  if (parts_.observer != nullptr) report_failure(placement, status, fit, message);
   const bool unschedulable = status.rejected();
   ProfileState& profile = *placement.profile;
   profile.metrics.attempt(unschedulable ? AttemptResult::kUnschedulable : AttemptResult::kError,

@@ -17,16 +17,23 @@ namespace berth::scheduler {
 class QueueMetrics final : public QueueObserver {
  public:
   using PluginName = std::function<std::string_view(PluginId)>;
-  QueueMetrics(SchedulerMetrics& metrics, Logger log, PluginName plugin_name)
-      : metrics_(metrics), log_(log, plugin_name), plugin_name_(std::move(plugin_name)) {}
+  // `also`, if any, is told moves and counts too.
+  QueueMetrics(SchedulerMetrics& metrics, Logger log, PluginName plugin_name,
+               QueueObserver* also = nullptr)
+      : metrics_(metrics),
+        log_(log, plugin_name),
+        plugin_name_(std::move(plugin_name)),
+        also_(also) {}
 
   void moved(const QueuedPod& pod, Place from, Place to, std::string_view event) override {
     log_.moved(pod, from, to, event);
+    if (also_ != nullptr) also_->moved(pod, from, to, event);
   }
   void pending(QueueName queue, int delta) override {
     double& count = pending_[static_cast<std::size_t>(queue)];
     count += delta;
     metrics_.pending(queue, count);
+    if (also_ != nullptr) also_->pending(queue, delta);
   }
   void incoming(QueueName queue, std::string_view event) override {
     metrics_.event(event).incoming(queue);
@@ -55,6 +62,7 @@ class QueueMetrics final : public QueueObserver {
   SchedulerMetrics& metrics_;
   LoggingObserver log_;
   PluginName plugin_name_;
+  QueueObserver* also_;
   std::array<double, 4> pending_{};
 };
 

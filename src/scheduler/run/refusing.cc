@@ -21,6 +21,7 @@ void Scheduler::refused(const PlacementPtr& placement, Decision decision) {
   }
   auto refusal = std::make_shared<Refusal>();
   refusal->placement = placement;
+  placement->took = decision.took;
   refusal->decision = std::move(decision);
   if (placement->profile->profile.post_filters().empty()) {
     refusal->all.nominate = std::string();

@@ -20,13 +20,12 @@ Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Regist
       clock_(parts_.scope.executor().clock()),
       registry_(registry),
       features_(config.features) {
-  const auto plugin_name = [this](PluginId id) {
-    if (id == extenders()) return std::string_view("Extender");
-    return id == PluginId::kNone ? std::string_view()
-                                 : registry_[static_cast<std::size_t>(id)].info.name;
-  };
-  waiting_ = std::make_unique<WaitingPods>(parts_.scope, plugin_name);
-  queue_metrics_ = std::make_unique<QueueMetrics>(parts_.metrics, parts_.log, plugin_name);
+  for (const Registration& plugin : registry_) plugin_names_.push_back(plugin.info.name);
+  plugin_names_.push_back("Extender");
+  const auto named = [this](PluginId id) { return plugin_name(id); };
+  waiting_ = std::make_unique<WaitingPods>(parts_.scope, named);
+  queue_metrics_ =
+      std::make_unique<QueueMetrics>(parts_.metrics, parts_.log, named, parts_.observer);
 
   QueueSetup setup;
   for (const ProfileConfig& profile_config : config.profiles) {
@@ -79,8 +78,14 @@ DeciderSpec Scheduler::decider_spec(const SchedulerConfig& config) {
 
 Scheduler::~Scheduler() = default;
 
+std::string_view Scheduler::plugin_name(PluginId id) const {
+  const auto at = static_cast<std::size_t>(id);
+  return at < plugin_names_.size() ? plugin_names_[at] : std::string_view();
+}
+
 void Scheduler::start() {
   running_ = true;
+  if (parts_.observer != nullptr) parts_.observer->began(*this, parts_.scope);
   queue_->run(parts_.scope);
   tell_metrics();
   cache_changed();

@@ -30,6 +30,7 @@
 #include "scheduler/metrics/scheduler_metrics.h"
 #include "scheduler/queue/scheduling_queue.h"
 #include "scheduler/run/feeds.h"
+#include "scheduler/run/observer.h"
 #include "scheduler/run/queue_metrics.h"
 #include "scheduler/run/waiting_pods.h"
 
@@ -57,6 +58,7 @@ struct SchedulerParts {
   std::uint64_t verify_decisions = 0;  // DeciderSpec::verify_every
   // The two paths disagreed about a pod; nothing has changed since.
   std::function<void(const Pod&)> mismatch = nullptr;
+  SchedulerObserver* observer = nullptr;  // null: nobody looks
 };
 
 // Loop-confined to the scope's executor; outlives that scope.
@@ -76,6 +78,7 @@ class Scheduler final : public FeedHandler, private Services {
   std::size_t binding() const { return binding_.size(); }
   // How long ago a pod that is being bound was popped; nullopt: it is not being bound.
   std::optional<Duration> under_way(std::string_view uid) const;
+  std::string_view plugin_name(PluginId) const;  // "" of kNone
 
   void pod_added(const PodPtr&) override;
   void pod_updated(const PodPtr& before, const PodPtr& after) override;
@@ -102,6 +105,9 @@ class Scheduler final : public FeedHandler, private Services {
     std::vector<PreBind*> pre_binds;   // those with something to do
     bool in_pre_bind = false, cancelled = false;
     bool sampled = false;  // its plugins are timed one by one
+    std::uint32_t nodes = 0, fit = 0;
+    StageTimes took = {};
+    Instant decided = {};
     Instant stage_start = {};
 
     Cycle& cycle() { return attempt->cycle; }
@@ -169,6 +175,8 @@ class Scheduler final : public FeedHandler, private Services {
   // How the nomination of a pod that was not placed changes: not at all, or to a node ("" clears
   // it).
   using Nomination = std::optional<std::string>;
+  void report_failure(const Placement&, const Status&, const Diagnosis* fit,
+                      std::string_view message);
   void handle_failure(Placement&, const Status&, const Diagnosis* fit, std::string message,
                       const Nomination&);
   void patch_status(const Pod&, const PodCondition*, const Nomination&, Fn<void()> then = nullptr);
@@ -223,7 +231,8 @@ class Scheduler final : public FeedHandler, private Services {
   std::unique_ptr<QueueMetrics> queue_metrics_;
   std::unique_ptr<SchedulingQueue> queue_;
   std::vector<std::unique_ptr<ProfileState>> profiles_;
-  StringMap<PlacementPtr> binding_;  // by uid: assumed, not yet bound or given up
+  std::vector<std::string_view> plugin_names_;  // by id, the extenders last
+  StringMap<PlacementPtr> binding_;             // by uid: assumed, not yet bound or given up
   SearchStart search_start_;
   std::set<std::string, std::less<>> paused_for_;  // uids of pods that others wait for
   Task stopped_;
