@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/** To the clipboard; false where the browser does not let us. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search finds in what the page knows already; pods that run are asked of the server.
+import type { ClusterMap } from '../api/cluster_map';
+import type { Found, QueueState } from '../api/types';
+
+/** 0: it is not it. Names that begin with the words come first, then those that have them inside. */
+export function match(name: string, query: string): number {
+  const at = name.toLowerCase().indexOf(query.toLowerCase());
+  if (at < 0) return 0;
+  return (at === 0 ? 2 : 1) + query.length / (name.length + 1);
+}
+
+export function findNodes(map: ClusterMap, query: string, most: number): Found[] {
+  return map.names
+    .map((name, row) => ({ name, row, score: match(name, query) }))
+    .filter((one) => one.score > 0)
+    .sort((a, b) => b.score - a.score || a.row - b.row)
+    .slice(0, most)
+    .map(({ name, row }) => ({
+      kind: 'node' as const,
+      namespace: '',
+      name,
+      note: `node${map.notReady(row) ? ', not ready' : map.cordoned(row) ? ', cordoned' : ''}`,
+    }));
+}
+
+export function findWaiting(queue: QueueState | null, query: string, most: number): Found[] {
+  return (queue?.groups ?? [])
+    .map((group) => ({ group, score: Math.max(match(group.pod, query), match(group.name, query)) }))
+    .filter((one) => one.score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, most)
+    .map(({ group }) => ({ kind: 'pod' as const, namespace: group.namespace, name: group.pod, note: `in ${group.namespace}, ${group.cause || 'waiting'}` }));
+}
