@@ -145,6 +145,8 @@ TEST(ObjectList, ErrorsNameTheItem) {
   ASSERT_FALSE(list);
   EXPECT_EQ(list.error().message, "PodList, items[1]: metadata.uid must be a string");
   EXPECT_FALSE(parse_list(kPod, R"({"kind":"Status","items":[]})"));
+  EXPECT_FALSE(parse_list(kPod, R"({"kind":"Pod","metadata":{}})"));
+  EXPECT_TRUE(parse_list(kPod, R"({"kind":"Herd","items":[]})"));
   EXPECT_FALSE(parse_list(kPod, R"({"items":[{}})"));
 }
 

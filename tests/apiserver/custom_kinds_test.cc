@@ -168,6 +168,56 @@ TEST_F(CustomKindsTest, ADefinitionGoesOnceItsObjectsAreGone) {
   EXPECT_NE(made->json().find(R"("kind":"Thing")"), std::string::npos);
 }
 
+TEST_F(CustomKindsTest, WatchesEndWithTheirDefinitionOrAnotherSpec) {
+  define();
+  const auto watch = [&] {
+    auto reply = server.call(TestServer::ask(kube::Verb::kWatch, kind(), {"default", ""}));
+    EXPECT_EQ(why_not(reply), "");
+    return std::move(std::get<std::unique_ptr<kube::WatchStream>>(reply->body));
+  };
+  const auto ends = [&](kube::WatchStream& stream) {
+    const auto ended = std::make_shared<bool>(false);
+    stream.read(server.scope().done<kube::WatchStream::Batch>(
+        kNoLimit,
+        [ended](Result<kube::WatchStream::Batch> batch) { *ended = batch && batch->end; }));
+    server.world.run_for(std::chrono::seconds(3));
+    return *ended;
+  };
+  const kube::Key name{"", "widgets.example.com"};
+  const auto first = watch();
+  ASSERT_EQ(why_not(server.patch(kCustomResourceDefinition, name,
+                                 R"({"metadata":{"labels":{"a":"b"}}})")),
+            "");
+  EXPECT_FALSE(ends(*first));
+  const auto second = watch();
+  ASSERT_EQ(why_not(server.patch(kCustomResourceDefinition, name,
+                                 R"({"spec":{"names":{"shortNames":["wi"]}}})")),
+            "");
+  EXPECT_TRUE(ends(*second));
+  const auto third = watch();
+  ASSERT_EQ(why_not(server.erase(kCustomResourceDefinition, name)), "");
+  EXPECT_TRUE(ends(*third));
+}
+
+TEST_F(CustomKindsTest, KindsOfKubernetesOwnGroupsTellWhetherTheyAreApproved) {
+  std::string text = crd({.group = "sea.k8s.io"});
+  EXPECT_NE(why_not(server.create(kCustomResourceDefinition, "", text)), "");
+  const std::string name = R"("name":"widgets.sea.k8s.io")";
+  text.replace(text.find(name), name.size(),
+               name + R"(,"annotations":{"api-approved.kubernetes.io":"unapproved, a test"})");
+  ASSERT_EQ(why_not(server.create(kCustomResourceDefinition, "", text)), "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_EQ(condition(definition("widgets.sea.k8s.io"), "KubernetesAPIApprovalPolicyConformant"),
+            "False UnapprovedAnnotation: not approved: \"unapproved, a test\"");
+  ASSERT_EQ(why_not(server.patch(
+                kCustomResourceDefinition, {"", "widgets.sea.k8s.io"},
+                R"({"metadata":{"annotations":{"api-approved.kubernetes.io":"https://a.b/c"}}})")),
+            "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_EQ(condition(definition("widgets.sea.k8s.io"), "KubernetesAPIApprovalPolicyConformant"),
+            "True ApprovedAnnotation: approved in https://a.b/c");
+}
+
 TEST_F(CustomKindsTest, WhatIsStoredReadsWithTheDefaultsOfToday) {
   define();
   ASSERT_EQ(why_not(server.create(kind(), "default", widget("a"))), "");

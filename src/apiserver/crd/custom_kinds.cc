@@ -137,6 +137,7 @@ void CustomKinds::accept(const kube::Object& definition, std::vector<kube::Objec
   }
   Edit edit(definition, arena);
   settle_names(Peek(spec), edit.status(), used, now());
+  settle_approval(Peek(spec)["group"].text(), edit, now());
   const bool established = definition_has_condition(Peek(edit.status()), "Established");
   const bool changes = edit.changed();
   const kube::Object next = changes ? changed(std::move(edit), now()) : definition;
@@ -163,6 +164,9 @@ void CustomKinds::serve(const kube::Object& definition) {
     return;
   }
   std::vector<KindRow> rows = custom_rows(definition);
+  const auto state = [](const kube::Object& of) { return std::pair(of.uid(), of.generation()); };
+  if (had == served_.end() || state(had->second) != state(definition))
+    store_.open(custom_table(definition));
   if (definition.deleting())
     for (KindRow& row : rows) std::erase(row.verbs, "create");
   log_.info("a custom kind is served", {{"definition", name}, {"versions", rows.size()}});

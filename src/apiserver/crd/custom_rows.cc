@@ -285,6 +285,8 @@ std::vector<KindRow> custom_rows(const kube::Object& object) {
     row.short_names = texts(names["shortNames"]);
     row.categories = texts(names["categories"]);
     row.custom = true;
+    row.list_kind = names["listKind"].text();
+    row.definition = fmt::format("{}/{}", object.uid(), object.generation());
     // k8s 1.36: in an order of their own, not the alphabet's.
     row.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
     std::reverse(row.subresources.begin(), row.subresources.end());

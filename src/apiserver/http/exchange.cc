@@ -138,6 +138,9 @@ net::Headers Exchange::headers(std::string_view content_type) const {
   out.add("Audit-Id", audit_id_);
   out.add("Cache-Control", "no-cache, private");
   out.add("Content-Type", std::string(content_type));
+  // k8s 1.36: whatever comes of it, once the request may be made.
+  if (in_.row != nullptr && !in_.row->warning.empty() && code_ != 401 && code_ != 403)
+    add_warnings({in_.row->warning}, out);
   add_warnings(warnings_, out);
   return out;
 }

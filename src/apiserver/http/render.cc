@@ -186,7 +186,7 @@ void Renderer::list_begin(const kube::ObjectList& list, std::string& out) {
                        true, out);
   json::Writer w;
   const bool partial = wanted_.form == Form::kMetadataList;
-  w.object().member("kind").string(partial ? "PartialObjectMetadataList" : row_.kind.kind + "List");
+  w.object().member("kind").string(partial ? "PartialObjectMetadataList" : row_.kind_of_lists());
   w.member("apiVersion")
       .string(partial ? fmt::format("meta.k8s.io/{}", wanted_.version) : row_.kind.api_version());
   w.member("metadata").object();

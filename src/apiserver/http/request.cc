@@ -150,7 +150,7 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
   kube::ApiRequest& request = in.request;
   if (target.row == nullptr) {
     request.verb = Verb::kRaw;
-    request.raw_method = http.method == "HEAD" ? "GET" : http.method;
+    request.raw_method = http.method;
     request.raw_path = http.target;
     request.accept = accept;
     in.below_group = target.below_group;
@@ -164,6 +164,7 @@ Result<Incoming> read_request(net::HttpRequest&& http, const net::HttpPeer& peer
   const Result<Verb> verb = verb_of(http.method, target, query);
   if (!verb) return tl::unexpected(verb.error());
   request.verb = *verb;
+  if (http.method == "HEAD") request.raw_method = http.method;
   request.kind = target.row->id;
   request.ns = std::move(target.ns);
   request.name = std::move(target.name);

@@ -98,7 +98,7 @@ TEST_F(Requests, PathsAndMethodsSayWhatIsWanted) {
       {"GET", "/api", "raw GET /api"},
       {"GET", "/api/v1", "raw GET /api/v1"},
       {"GET", "/apis/apps/v1", "raw GET /apis/apps/v1"},
-      {"HEAD", "/healthz?verbose", "raw GET /healthz?verbose"},
+      {"HEAD", "/healthz?verbose", "raw HEAD /healthz?verbose"},
       {"POST", "/healthz", "raw POST /healthz"},
       {"GET", "/api/v1/pods/p", "raw GET /api/v1/pods/p"},
       {"GET", "/api/v1/namespaces/a/nodes", "raw GET /api/v1/namespaces/a/nodes"},

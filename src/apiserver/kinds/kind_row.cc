@@ -124,6 +124,11 @@ Kind& Kind::conditional_update() {
   row_.unconditional_update = false;
   return *this;
 }
+Kind& Kind::deprecated(std::string_view since, std::string_view instead) {
+  row_.warning = fmt::format("{} {} is deprecated in {}+{}{}", row_.kind.api_version(),
+                             row_.kind.kind, since, instead.empty() ? "" : "; use ", instead);
+  return *this;
+}
 Kind& Kind::creates_on_update() {
   row_.create_on_update = true;
   return *this;

@@ -74,6 +74,7 @@ struct KindRow {
   kube::KindId id{};
   kube::Kind kind;
   std::string singular;
+  std::string list_kind = {};  // of custom kinds; "": the kind with "List" behind it
   std::vector<std::string> short_names = {}, categories = {};
   std::vector<std::string_view> verbs;
   const json::Message* schema = nullptr;
@@ -88,6 +89,8 @@ struct KindRow {
   // does not tell how: custom kinds. The error is only the reason.
   std::function<Result<std::vector<std::string>>(json::Value&)> decode = {};
   bool custom = false;  // of a CRD: no strategic merge, items of lists say their kind
+  // Which definition it comes from, and in which state: with another one its watches end.
+  std::string definition = {};
   // How documents merge when they are applied, where that is not in `schema`: custom kinds.
   std::shared_ptr<const Layout> layout = {};
   std::string open_api = {};  // OpenAPI v3 schema as JSON, of custom kinds
@@ -104,6 +107,7 @@ struct KindRow {
   bool counts_generation = false;  // metadata.generation counts changes of all but the status
   bool unconditional_update = true;  // a PUT may come without resourceVersion
   bool create_on_update = false;     // a PUT may create
+  std::string warning = {};          // what clients are told whenever they ask for it
 
   // In the order of a request. Each is null where there is nothing to do.
   std::vector<std::function<void(Edit&)>> fill;       // defaults, whenever a document is decoded
@@ -115,6 +119,7 @@ struct KindRow {
   std::vector<std::function<void(Edit&, Findings&)>> check_status;
 
   const Subresource* subresource(std::string_view name) const;
+  std::string kind_of_lists() const { return list_kind.empty() ? kind.kind + "List" : list_kind; }
 };
 
 // Builds a row; see scheduling/priority_class.cc for how it reads.
@@ -136,6 +141,7 @@ class Kind {
   Kind& generation();
   Kind& conditional_update();  // a PUT needs its resourceVersion
   Kind& creates_on_update();
+  Kind& deprecated(std::string_view since, std::string_view instead = "");  // "v1.33", a kind
 
   Kind& column(std::string_view name, Cell, std::string_view type = "string");
   Kind& wide(std::string_view name, Cell, std::string_view type = "string");  // priority 1

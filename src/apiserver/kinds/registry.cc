@@ -53,6 +53,7 @@ void KindRegistry::serve(const std::string& source, std::vector<KindRow> rows) {
   for (KindRow& row : rows) own.push_back(std::make_shared<const KindRow>(std::move(row)));
   if (own.empty()) added_.erase(source);
   swap();
+  if (changed_) changed_();
 }
 
 void KindRegistry::swap() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,12 +47,15 @@ class KindRegistry {
   // All that one source (a CRD's name, "metrics.k8s.io") serves; replaces what it served before.
   // Nothing takes the source away.
   void serve(const std::string& source, std::vector<KindRow> rows);
+  // Called after each change. The one listener is the server.
+  void on_change(std::function<void()> listener) { changed_ = std::move(listener); }
 
  private:
   void swap();
 
   std::map<std::string, std::vector<std::shared_ptr<const KindRow>>> added_;
   std::uint64_t edition_ = 0;
+  std::function<void()> changed_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Kinds> now_;
 };

@@ -240,6 +240,7 @@ std::string Definitions::add(const KindRow& row) {
 std::string Definitions::add_list(const KindRow& row) {
   const std::string own = add(row);
   std::string name = own + "List";
+  if (row.custom) name = own.substr(0, own.size() - row.kind.kind.size()) + row.kind_of_lists();
   if (const Message* list = kube::find_message(name)) return add(*list);
   const std::string metadata =
       held(add(*kube::find_message(fmt::format("{}ListMeta", kMeta))), true);
@@ -257,7 +258,7 @@ std::string Definitions::add_list(const KindRow& row) {
   w.member("kind").object().member("type").string("string").end();
   w.member("metadata").raw(metadata).end();
   w.member("x-kubernetes-group-version-kind").array();
-  write_kind(w, row.kind.group, row.kind.version, row.kind.kind + "List");
+  write_kind(w, row.kind.group, row.kind.version, row.kind_of_lists());
   w.end().end();
   schemas_[name] = w.take();
   return name;

@@ -120,6 +120,18 @@ std::string root_paths(const Core& core) {
   return out + "\n  ]\n}";
 }
 
+// k8s 1.36: what a router by methods answers knows GET alone.
+bool takes_head(const Kinds& kinds, std::string_view path) {
+  if (path.starts_with("/.well-known/") || path.starts_with("/openid/")) return false;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (path == "/version" || path == "/api" || path == "/api/v1") return false;
+  constexpr std::string_view kGroups = "/apis/";
+  if (!path.starts_with(kGroups)) return true;
+  for (const KindRow* row : kinds.rows())
+    if (!row->custom && path.substr(kGroups.size()) == row->kind.api_version()) return false;
+  return true;
+}
+
 }  // namespace
 
 void add_pages(Core& core) {
@@ -164,7 +176,9 @@ const typename Map::mapped_type* fitting(const Map& map, std::string_view path) 
 void serve_page(const CallPtr& call) {
   const kube::ApiRequest& asked = call->request;
   const std::string_view path = path_of(asked);
-  if (asked.raw_method == "GET" && (path == "/" || path == "/index.html"))
+  const bool reads =
+      asked.raw_method == "GET" || (asked.raw_method == "HEAD" && takes_head(*call->kinds, path));
+  if (reads && (path == "/" || path == "/index.html"))
     return call->answer(text_page(root_paths(call->core), "application/json"));
   const Server::Page* const page = fitting(call->core.pages, path);
   const Server::Deed* const deed = fitting(call->core.deeds, path);
@@ -173,8 +187,7 @@ void serve_page(const CallPtr& call) {
     return (*deed)(asked, call->core.scope.done<ApiReply>(kNoLimit, [call](Result<ApiReply> reply) {
       call->answer(std::move(reply));
     }));
-  if (page == nullptr || (asked.raw_method != "GET" && asked.raw_method != "HEAD"))
-    return call->answer(not_allowed());
+  if (page == nullptr || !reads) return call->answer(not_allowed());
   call->answer((*page)(asked));
 }
 

@@ -20,6 +20,20 @@ std::string text_of(const Result<kube::ApiReply>& reply) {
   return reply ? std::get<std::string>(reply->body) : reply.error().message;
 }
 
+TEST(Pages, HeadIsForThoseThatNoRouterByMethodsAnswers) {
+  TestServer server;
+  for (const char* path : {"/", "/healthz", "/readyz/ping", "/metrics", "/apis", "/apis/apps"})
+    EXPECT_EQ(why_not(server.page(path, "", "HEAD")), "") << path;
+  for (const char* path : {"/version", "/api", "/api/v1", "/apis/apps/v1"}) {
+    const auto reply = server.page(path, "", "HEAD");
+    ASSERT_FALSE(reply) << path;
+    EXPECT_EQ(reply.error().reason, Reason::kMethodNotAllowed) << path;
+  }
+  kube::ApiRequest request = TestServer::ask(Verb::kGet, kube::kPod, {"a", "p"});
+  request.raw_method = "HEAD";
+  EXPECT_EQ(server.call(request).error().reason, Reason::kMethodNotAllowed);
+}
+
 TEST(Pages, SayWhetherTheServerIsWell) {
   TestServer server;
   for (const std::string_view path : {"/healthz", "/livez", "/readyz", "/readyz/ping"})

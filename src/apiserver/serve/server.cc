@@ -28,6 +28,8 @@ Result<Ok> check_shape(const Call& call) {
   const kube::ApiRequest& asked = call.request;
   const KindRow& row = *call.row;
   if (!asked.subresource.empty() && call.sub == nullptr) return tl::unexpected(unknown_resource());
+  // k8s 1.36: only custom kinds answer HEAD, as they would GET.
+  if (asked.raw_method == "HEAD" && !row.custom) return tl::unexpected(not_allowed());
   if (!offers(call.sub == nullptr ? row.verbs : call.sub->verbs, verb_name(asked.verb)))
     return tl::unexpected(not_allowed());
   if (on_one(asked) == asked.name.empty() && !(asked.verb == Verb::kCreate && call.sub == nullptr))
@@ -97,11 +99,27 @@ Server::Server(Scope& parent, ServerParts parts, ServerOptions options)
   });
   add_pages(*core_);
   core_->events.note_all();
+  // k8s 1.36: the watches of a kind whose definition has gone or changed end a second later.
+  core_->kinds.on_change([weak = std::weak_ptr(core_)] {
+    const auto changed = weak.lock();
+    if (!changed || changed->watches.empty() || changed->scope.closing()) return;
+    changed->scope.after(
+        std::chrono::seconds(1),
+        [weak] {
+          const auto core = weak.lock();
+          if (!core) return;
+          const std::shared_ptr<const Kinds> now = core->kinds.now();
+          for (Watching* const watching : std::vector(core->watches.begin(), core->watches.end()))
+            if (!watching->served(*now)) watching->end();
+        },
+        Timer::kBackground);
+  });
 }
 
 Server::~Server() {
   for (Watching* const watching : std::vector(core_->watches.begin(), core_->watches.end()))
     watching->end();
+  core_->kinds.on_change({});
   core_->over = true;
 }
 

@@ -105,6 +105,11 @@ void Watching::end() {
   if (waiting_) waiting_(Batch{.events = {}, .end = true});
 }
 
+bool Watching::served(const Kinds& now) const {
+  const KindRow* row = now.find(row_.id);
+  return row != nullptr && row->definition == row_.definition;
+}
+
 void Watching::read(Done<Batch> done) {
   if (core_ == nullptr) return done(Batch{.events = {}, .end = true});
   waiting_ = std::move(done);

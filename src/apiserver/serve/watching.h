@@ -21,7 +21,8 @@ class Watching final : public WatchSink, public std::enable_shared_from_this<Wat
   void read(Done<kube::WatchStream::Batch>);
   // Ends it for its reader too: cleanly, as after timeoutSeconds. The server may go afterwards.
   void end();
-  void drop();  // the reader has gone
+  void drop();                          // the reader has gone
+  bool served(const Kinds& now) const;  // its kind still is, and by the same definition
 
   void ready(WatchId) override;
 

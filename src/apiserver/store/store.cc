@@ -96,6 +96,8 @@ void Store::when_published(Revision revision, Done<Ok> done) {
   waiting_.emplace(revision, std::move(done));
 }
 
+void Store::open(KindId kind) { table(kind).open(published_); }
+
 void Store::compact(Revision floor) {
   floor = std::min(floor, published_);
   start_ = std::max(start_, floor);

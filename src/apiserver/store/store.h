@@ -175,6 +175,10 @@ class Store {
   void bookmark(WatchId);  // one more at the end of what there is, whatever the period
   void unwatch(WatchId);
 
+  // The kind is served from now on, or in another form than before: what watches ask for from
+  // before is gone. k8s 1.36: a custom kind's watch cache begins with its definition.
+  void open(kube::KindId);
+
   // History at or below it goes, of all kinds.
   void compact(kube::Revision floor);
 

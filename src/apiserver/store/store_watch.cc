@@ -92,7 +92,7 @@ WatchId Store::watch(WatchSpec spec, WatchSink& sink) {
                                .selector = watcher.spec.selector,
                                .plan = {.exactly = published_}});
   watcher.place = of.place_after(watcher.after);
-  watcher.expired = !watcher.initial && watcher.after < of.floor();
+  watcher.expired = !watcher.initial && watcher.after < of.watch_floor();
   watchers_.emplace(last_watch_, std::move(made));
   return watcher.id;
 }
@@ -177,7 +177,7 @@ void Store::expire(Watcher& watcher, WatchBatch& batch) {
   event.type = WatchEvent::Type::kError;
   event.error = Error{.reason = Reason::kExpired,
                       .message = fmt::format("too old resource version: {} ({})", watcher.after,
-                                             watcher.table->floor()),
+                                             watcher.table->watch_floor()),
                       .code = 410};
   batch.events.push_back(std::move(event));
   batch.more = false;

@@ -192,6 +192,18 @@ TEST(Watch, BelowTheFloorIsOneErrorAndTheEnd) {
   EXPECT_THAT(at_the_floor.read(), ElementsAre("MODIFIED a/web@4"));
 }
 
+TEST(Watch, OfAKindThatIsServedLaterCannotBeginBefore) {
+  Lab lab;
+  lab.put(pod(kWeb));  // 2
+  lab.put(pod(kWeb));  // 3
+  lab.store().open(kube::kPod);
+  Watching watching(lab.store(), {.after = 2});
+  EXPECT_THAT(watching.read(), ElementsAre("ERROR too old resource version: 2 (3)"));
+  lab.put(pod(kWeb));
+  Watching at_the_floor(lab.store(), {.after = 3});
+  EXPECT_THAT(at_the_floor.read(), ElementsAre("MODIFIED a/web@4"));
+}
+
 TEST(Watch, OneThatIsTooSlowIsLeftBehindAndOneThatIsIdleIsNot) {
   Lab lab;
   Watching slow(lab.store(), {.after = 1});

@@ -7,6 +7,7 @@
 // versions that nobody can ask for any more.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -81,6 +82,9 @@ class Table {
 
   kube::KindId kind() const { return kind_; }
   kube::Revision floor() const { return floor_; }
+  // Where watches may begin: not before the kind was served, whatever the history has.
+  kube::Revision watch_floor() const { return std::max(floor_, opened_); }
+  void open(kube::Revision revision) { opened_ = revision; }
   const Entries& entries() const { return entries_; }
   std::size_t live() const { return live_; }  // objects at the published revision
   std::size_t live_in(std::string_view ns) const;
@@ -124,7 +128,7 @@ class Table {
   void erase(Entry&);
 
   kube::KindId kind_;
-  kube::Revision floor_;
+  kube::Revision floor_, opened_ = 0;
   Entries entries_;
   std::unordered_map<std::string_view, Entry*> by_key_;  // the same, found faster
   std::deque<HistoryEvent> history_;

@@ -8,6 +8,7 @@ KindRow component_status() {
       .cluster_scoped()
       .short_name("cs")
       .only({"get", "list"})
+      .deprecated("v1.19")
       .name_column()
       .column("Status", text("status", "Unknown"))
       .column("Message", text("message"))

@@ -36,6 +36,7 @@ KindRow endpoints() {
   return Kind("v1", "Endpoints", "endpoints")
       .short_name("ep")
       .creates_on_update()
+      .deprecated("v1.33", "discovery.k8s.io/v1 EndpointSlice")
       .name_column()
       .column("Endpoints", shown(&addresses))
       .age_column()

@@ -19,7 +19,6 @@ namespace berth::apiserver {
 namespace {
 
 const Path kSpec("spec");
-constexpr std::string_view kApproved = "api-approved.kubernetes.io";
 
 std::string together(const kube::Complaints& complaints) {
   return fmt::format("{}", fmt::join(complaints, ","));
@@ -218,24 +217,12 @@ void check_conversion(Peek conversion, const Path& at, Findings& findings) {
 }
 
 void check_approval(Peek metadata, std::string_view group, Findings& findings) {
-  const bool guarded = group == "k8s.io" || group.ends_with(".k8s.io") ||
-                       group == "kubernetes.io" || group.ends_with(".kubernetes.io");
-  if (!guarded) return;
-  const std::string_view given = metadata["annotations"][kApproved].text();
-  const Path at = (Path("metadata") / "annotations").key(kApproved);
-  if (given.empty())
-    return findings.required(
-        at,
-        "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
-        "https://github.com/kubernetes/enhancements/pull/1111");
-  if (given.starts_with("unapproved")) return;
-  const std::size_t host = given.find("://");
-  if (has_format(given, "uri") && host != std::string_view::npos && host + 3 < given.size()) return;
-  findings.invalid(
-      at, given,
-      "protected groups must have approval annotation \"api-approved.kubernetes.io\" with either "
-      "a URL or a reason starting with \"unapproved\", see "
-      "https://github.com/kubernetes/enhancements/pull/1111");
+  if (!guarded_group(group)) return;
+  const ApprovalState state = approval_of(metadata);
+  const Path at = (Path("metadata") / "annotations").key(kApprovalAnnotation);
+  if (state.approval == Approval::kMissing) findings.required(at, state.message);
+  if (state.approval == Approval::kInvalid)
+    findings.invalid(at, metadata["annotations"][kApprovalAnnotation].text(), state.message);
 }
 
 void check_spec(Peek spec, Findings& findings) {
@@ -372,8 +359,8 @@ void check_definition_update(Edit& edit, Findings& findings) {
   fixed(spec["names"]["plural"], before["names"]["plural"], kSpec / "names" / "plural");
   const json::Value status = edit.status();
   check_stored_versions(Peek(status), spec["versions"], findings);
-  const bool was_approved = edit.was_metadata()["annotations"][kApproved].text() ==
-                            Peek(edit.metadata())["annotations"][kApproved].text();
+  const bool was_approved = edit.was_metadata()["annotations"][kApprovalAnnotation].text() ==
+                            Peek(edit.metadata())["annotations"][kApprovalAnnotation].text();
   if (!was_approved) check_approval(Peek(edit.metadata()), spec["group"].text(), findings);
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/kinds/extensions/definition_status.h"
 
+#include <fmt/format.h>
+
+#include "apiserver/kinds/extensions/formats.h"
+#include "json/writer.h"
 #include "kube/time.h"
 
 namespace berth::apiserver {
@@ -34,6 +38,38 @@ void set_condition(json::Value& status, const DefinitionCondition& wanted, WallT
   }
   (*found)["reason"] = bj(wanted.reason);
   (*found)["message"] = bj(wanted.message);
+}
+
+bool guarded_group(std::string_view group) {
+  return group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" ||
+         group.ends_with(".kubernetes.io");
+}
+
+ApprovalState approval_of(Peek metadata) {
+  const std::string_view given = metadata["annotations"][kApprovalAnnotation].text();
+  constexpr std::string_view kSee = "see https://github.com/kubernetes/enhancements/pull/1111";
+  const std::string needed =
+      fmt::format("protected groups must have approval annotation \"{}\"", kApprovalAnnotation);
+  if (given.empty()) return {Approval::kMissing, fmt::format("{}, {}", needed, kSee)};
+  if (given.starts_with("unapproved"))
+    return {Approval::kBypassed, "not approved: " + json::quoted(given)};
+  const std::size_t host = given.find("://");
+  if (has_format(given, "uri") && host != std::string_view::npos && host + 3 < given.size())
+    return {Approval::kApproved, fmt::format("approved in {}", given)};
+  return {Approval::kInvalid,
+          fmt::format("{} with either a URL or a reason starting with \"unapproved\", {}", needed,
+                      kSee)};
+}
+
+void settle_approval(std::string_view group, Edit& definition, WallTime now) {
+  if (!guarded_group(group)) return;
+  const ApprovalState state = approval_of(Peek(definition.metadata()));
+  constexpr std::string_view kReasons[] = {"MissingAnnotation", "InvalidAnnotation",
+                                           "UnapprovedAnnotation", "ApprovedAnnotation"};
+  set_condition(definition.status(),
+                {"KubernetesAPIApprovalPolicyConformant", state.approval == Approval::kApproved,
+                 kReasons[static_cast<std::size_t>(state.approval)], state.message},
+                now);
 }
 
 void begin_deletion(Edit& definition, WallTime now) {

@@ -2,6 +2,7 @@
 // The conditions in a CustomResourceDefinition's status.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "apiserver/edit/edit.h"
@@ -24,6 +25,18 @@ bool definition_has_condition(Peek status, std::string_view type);  // and its s
 
 // Its time changes only with its status.
 void set_condition(json::Value& status, const DefinitionCondition&, WallTime now);
+
+// Groups that are Kubernetes' own, whose kinds the community has to approve.
+inline constexpr std::string_view kApprovalAnnotation = "api-approved.kubernetes.io";
+bool guarded_group(std::string_view group);
+enum class Approval : unsigned char { kMissing, kInvalid, kBypassed, kApproved };
+struct ApprovalState {
+  Approval approval = Approval::kMissing;
+  std::string message;
+};
+ApprovalState approval_of(Peek metadata);
+// The condition that tells it; nothing for other groups.
+void settle_approval(std::string_view group, Edit& definition, WallTime now);
 
 // What the first wish to delete a definition does to it.
 void begin_deletion(Edit& definition, WallTime now);
