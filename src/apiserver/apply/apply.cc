@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include "apiserver/apply/last_applied.h"
-#include "apiserver/apply/managers.h"
-#include "apiserver/apply/reset_fields.h"
+#include "apiserver/apply/ledger.h"
 #include "apiserver/apply/walk.h"
 #include "apiserver/edit/conform.h"
 #include "apiserver/kinds/strategy.h"
-#include "kube/time.h"
 
 namespace berth::apiserver {
 namespace {
@@ -18,27 +16,12 @@ using json::Dict;
 using json::Value;
 
 constexpr std::string_view kFields = "managedFields";
-
-// Whatever a client says about them, these have no manager.
-const FieldSet& never_managed() {
-  static const FieldSet set = [] {
-    FieldSet out;
-    for (const std::string_view name : {"apiVersion", "kind", "metadata"})
-      out.insert(std::array{PathElement::field(name)});
-    for (const std::string_view name :
-         {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-          "managedFields", "resourceVersion"})
-      out.insert(std::array{PathElement::field("metadata"), PathElement::field(name)});
-    return out;
-  }();
-  return set;
-}
-
 // The document as a whole, without kind, apiVersion and managedFields.
 Value whole(Peek metadata, Peek body, Peek status, const boost::json::storage_ptr& storage) {
   Dict out(storage);
-  Dict own(metadata.members(), storage);
-  json::erase(own, kFields);
+  Dict own(storage);
+  for (const auto& member : metadata.members())
+    if (sv(member.key()) != kFields) own.emplace(member.key(), member.value());
   out["metadata"] = std::move(own);
   for (const auto& member : body.members()) out.emplace(member.key(), member.value());
   if (status.value() != nullptr && !status.value()->is_null()) out["status"] = *status.value();
@@ -54,140 +37,19 @@ Value as_it_is(Edit& edit) {
   return whole(Peek(edit.metadata()), Peek(edit.body()), Peek(status), edit.arena().storage());
 }
 
+// The metadata before, without who manages what, which is most of it and takes time to read.
+Value old_metadata(Edit& edit) {
+  Dict out(edit.arena().storage());
+  for (const auto [key, value] : edit.from().metadata().members())
+    if (key != kFields) out.emplace(bj(key), json::parse_good(value.raw(), edit.arena()));
+  return out;
+}
+
 // What an object looks like of which nothing has been said yet.
 Value nothing(const KindRow& row, json::Arena& arena) {
   if (row.schema == nullptr || row.custom) return Dict(arena.storage());
   return zero_of(*row.schema, arena);
 }
-
-// One write to an object whose fields are followed.
-class Ledger {
- public:
-  Ledger(const KindRow& row, const ManagerNote& note)
-      : type_(Type::of(row)),
-        reset_(reset_fields(row, note.subresource)),
-        version_(row.kind.api_version()),
-        now_(kube::time_text(note.now)),
-        subresource_(note.subresource) {}
-
-  Managers managers = {};
-
-  // What differs belongs to the manager, and to nobody else.
-  void update(const Value& live, const Value& next, const std::string& name) {
-    fit();
-    const Comparison full = compared(live, next, type_);
-    take_from_others(full, "");
-    const FieldSet gained = ((full.modified | full.added).without_trees(reset_)) - never_managed();
-    if (!gained.empty()) {
-      Manager manager{.name = name.empty() ? "unknown" : name,
-                      .api_version = version_,
-                      .subresource = subresource_};
-      const auto [at, fresh] = managers.try_emplace(manager.id(), manager);
-      at->second.fields = fresh ? gained : gained | at->second.fields;
-      at->second.api_version = version_;
-      at->second.time = now_;
-    }
-    merge_oldest(managers);
-  }
-
-  struct Conflict {
-    std::string manager, shown;  // its id, and as messages name it
-    std::vector<PathElement> path;
-  };
-
-  // The merged document; nothing where it is the live one. Conflicts, unless forced, leave the
-  // managers as they are.
-  std::optional<Value> apply(const Value& live, const Value& config, const std::string& name,
-                             bool force, std::vector<Conflict>& conflicts,
-                             const boost::json::storage_ptr& storage) {
-    fit();
-    Value next = merged(live, config, type_, storage);
-    Manager manager{.name = name.empty() ? "unknown" : name,
-                    .applies = true,
-                    .api_version = version_,
-                    .subresource = subresource_};
-    const std::string id = manager.id();
-    manager.fields = fields_of(config, type_).without_trees(reset_);
-    std::optional<Manager> last;
-    if (const auto found = managers.find(id); found != managers.end()) last = found->second;
-    if (last) manager.time = last->time;
-    Managers before = managers;
-    managers.insert_or_assign(id, manager);
-    if (last && !last->fields.empty()) next = pruned(next, last->fields, storage);
-
-    const Comparison full = compared(live, next, type_);
-    if (!force) {
-      find_conflicts(full, id, before, conflicts);
-      if (!conflicts.empty()) {
-        managers = std::move(before);
-        return std::nullopt;
-      }
-    }
-    take_from_others(full, id);
-    const bool same = equal_values(live, next);
-    if (const auto found = managers.find(id); found != managers.end()) {
-      found->second.fields = found->second.fields - never_managed();
-      if (!same) found->second.time = now_;
-      if (found->second.fields.empty()) managers.erase(found);
-    }
-    if (same) return std::nullopt;
-    return next;
-  }
-
- private:
-  void fit() {
-    for (auto& [id, manager] : managers) manager.fields = fitted(manager.fields, type_);
-  }
-
-  FieldSet changed(const Comparison& full) const {
-    return (full.modified | full.added).without_trees(reset_);
-  }
-
-  void find_conflicts(const Comparison& full, const std::string& own, const Managers& before,
-                      std::vector<Conflict>& out) const {
-    const FieldSet touched = changed(full);
-    for (const auto& [id, manager] : before) {
-      if (id == own) continue;
-      tell(manager.fields & touched, id, manager.shown(), out);
-    }
-  }
-
-  static void tell(const FieldSet& fields, const std::string& id, const std::string& name,
-                   std::vector<Conflict>& out) {
-    fields.each([&](FieldPath path) { out.push_back({id, name, {path.begin(), path.end()}}); });
-  }
-
-  void take_from_others(const Comparison& full, const std::string& own) {
-    const FieldSet touched = changed(full);
-    const FieldSet gone = full.removed.without_trees(reset_);
-    for (auto at = managers.begin(); at != managers.end();) {
-      Manager& manager = at->second;
-      if (at->first != own) {
-        manager.fields = (manager.fields - touched) - gone;
-      }
-      at = manager.fields.empty() ? managers.erase(at) : std::next(at);
-    }
-  }
-
-  // Without what the manager applied last time, does not apply now, and nobody else manages.
-  Value pruned(const Value& merged_now, const FieldSet& last_fields,
-               const boost::json::storage_ptr& storage) const {
-    const FieldSet last = with_structs(last_fields, type_);
-    const Value bare = without(merged_now, last, type_, storage);
-    FieldSet managed;
-    for (const auto& [id, manager] : managers) managed = managed | manager.fields;
-    const FieldSet all = with_structs(fields_of(merged_now, type_), type_);
-    const FieldSet kept = with_structs(fields_of(bare, type_), type_);
-    const Value owned =
-        without(merged_now, all - (kept | with_structs(managed, type_)), type_, storage);
-    const FieldSet rest = with_structs(fields_of(owned, type_), type_);
-    return without(merged_now, (all - rest) & last, type_, storage);
-  }
-
-  Type type_;
-  FieldSet reset_;
-  std::string version_, now_, subresource_;
-};
 
 Error conflict_error(const std::vector<Ledger::Conflict>& conflicts) {
   Error error{.reason = Reason::kConflict, .message = {}};
@@ -216,7 +78,7 @@ Error conflict_error(const std::vector<Ledger::Conflict>& conflicts) {
 void write(Edit& edit, const Managers& managers) {
   json::erase(edit.metadata(), kFields);
   if (managers.empty()) return;
-  edit.metadata()[bj(kFields)] = write_managers(managers, edit.arena().storage());
+  edit.metadata()[bj(kFields)] = write_managers(managers, edit.arena());
 }
 
 // k8s 1.36: a write that changes nothing but times in managedFields changes nothing.
@@ -313,34 +175,80 @@ Result<Ok> apply_patch(const KindRow& row, Edit& edit, json::Value patch, const 
   return Ok{};
 }
 
+namespace {
+
+// [{}] and [] say that everything shall be forgotten.
+bool forgets(const Value& given) {
+  if (!given.is_array()) return false;
+  const Peek list(given);
+  return list.size() == 0 || (list.size() == 1 && list[0].present() && !read_managers(list) &&
+                              list[0]["manager"].text().empty() &&
+                              list[0]["operation"].text().empty() && !list[0]["fieldsV1"]);
+}
+
+void note_creation(const KindRow& row, Edit& edit, const ManagerNote& note, Ledger& ledger) {
+  const Value empty = nothing(row, edit.arena());
+  json::erase(edit.metadata(), kFields);
+  if (ledger.managers.empty()) {
+    if (std::optional<Value> entry = ledger.create(row, edit, empty, note.manager)) {
+      if (entry->is_null()) return;
+      edit.metadata()[bj(kFields)] = json::List({std::move(*entry)}, edit.arena().storage());
+      return;
+    }
+  }
+  ledger.update(empty, as_it_is(edit), note.manager);
+  write(edit, ledger.managers);
+}
+
+}  // namespace
+
 void note_update(const KindRow& row, Edit& edit, const ManagerNote& note) {
   const bool exists = edit.from().valid();
-  const bool had = exists && edit.from().metadata()[kFields].present();
-  const Value* given = edit.metadata().if_contains(bj(kFields));
-  if (!had && given == nullptr) return;
-
-  Managers managers;
-  if (note.subresource.empty() && given != nullptr) {
-    const Peek list(*given);
-    // [{}] and [] say that everything shall be forgotten.
-    const bool forget =
-        given->is_array() &&
-        (list.size() == 0 || (list.size() == 1 && list[0].present() && !read_managers(list) &&
-                              list[0]["manager"].text().empty() &&
-                              list[0]["operation"].text().empty() && !list[0]["fieldsV1"]));
-    if (forget) return json::erase(edit.metadata(), kFields);
-    if (Result<Managers> read = read_managers(list)) managers = std::move(*read);
-  }
-  if (managers.empty() && had)
-    if (Result<Managers> read = read_managers(edit.was_metadata()[kFields]))
-      managers = std::move(*read);
-  json::erase(edit.metadata(), kFields);
-  if (managers.empty()) return;  // nobody has applied to it
+  const json::Slice before = exists ? edit.from().metadata()[kFields] : json::Slice();
+  const bool had = before.present();
+  const bool touched = edit.touches_metadata() || !exists;
+  if (!had && (exists || !note.follows) && (!touched || !edit.metadata().contains(bj(kFields))))
+    return;
 
   Ledger ledger(row, note);
-  ledger.managers = std::move(managers);
-  const Value live = exists ? as_it_was(edit) : nothing(row, edit.arena());
-  ledger.update(live, as_it_is(edit), note.manager);
+  Value* given = edit.metadata().if_contains(bj(kFields));
+  const bool same = had && given != nullptr && (!touched || json::print(*given) == before.raw());
+  if (note.subresource.empty() && given != nullptr && !same) {
+    if (exists && forgets(*given)) return json::erase(edit.metadata(), kFields);
+    if (Result<Managers> read = read_managers(Peek(*given))) ledger.managers = std::move(*read);
+  }
+  if (!exists) {
+    if (note.follows || !ledger.managers.empty()) return note_creation(row, edit, note, ledger);
+    return json::erase(edit.metadata(), kFields);
+  }
+  if (!had && ledger.managers.empty()) return json::erase(edit.metadata(), kFields);
+
+  if (ledger.managers.empty() && !row.custom) {
+    Value entries = same ? std::move(*given) : json::parse_good(before.raw(), edit.arena());
+    json::erase(edit.metadata(), kFields);
+    const bool body = edit.touches_body(), status = edit.touches_status();
+    const Value was = touched ? old_metadata(edit) : Value(Dict(edit.arena().storage()));
+    const Value live = whole(Peek(was), body ? edit.was_body() : Peek(),
+                             status ? edit.was_status() : Peek(), edit.arena().storage());
+    const Value next =
+        whole(touched ? Peek(edit.metadata()) : Peek(), body ? Peek(edit.body()) : Peek(),
+              status ? Peek(edit.status()) : Peek(), edit.arena().storage());
+    if (entries.is_array()) {
+      std::optional<Value> now = ledger.update_some(std::move(entries.get_array()), live, next,
+                                                    note.manager, edit.arena());
+      if (now) {
+        if (Peek(*now).size() > 0) edit.metadata()[bj(kFields)] = std::move(*now);
+        return;
+      }
+      ledger.managers.clear();
+    }
+  }
+  if (ledger.managers.empty())
+    if (Result<Managers> read = read_managers(edit.was_metadata()[kFields]))
+      ledger.managers = std::move(*read);
+  json::erase(edit.metadata(), kFields);
+  if (ledger.managers.empty()) return;  // nobody has applied to it
+  ledger.update(as_it_was(edit), as_it_is(edit), note.manager);
   write(edit, ledger.managers);
   keep_times(edit);
 }

@@ -246,14 +246,13 @@ const FieldSet* FieldSet::below(const PathElement& element) const {
   return found == nodes_.end() || found->second.below.empty() ? nullptr : &found->second.below;
 }
 
-FieldSet operator|(const FieldSet& a, const FieldSet& b) {
-  FieldSet out = a;
+FieldSet operator|(FieldSet a, const FieldSet& b) {
   for (const auto& [element, node] : b.nodes_) {
-    FieldSet::Node& mine = out.nodes_[element];
+    FieldSet::Node& mine = a.nodes_[element];
     mine.member |= node.member;
-    mine.below = mine.below.empty() ? node.below : mine.below | node.below;
+    mine.below = mine.below.empty() ? node.below : std::move(mine.below) | node.below;
   }
-  return out;
+  return a;
 }
 
 FieldSet operator&(const FieldSet& a, const FieldSet& b) {
@@ -268,17 +267,21 @@ FieldSet operator&(const FieldSet& a, const FieldSet& b) {
 }
 
 FieldSet operator-(const FieldSet& a, const FieldSet& b) {
-  FieldSet out;
-  for (const auto& [element, node] : a.nodes_) {
-    const auto found = b.nodes_.find(element);
-    if (found == b.nodes_.end()) {
-      out.nodes_.emplace(element, node);
-      continue;
-    }
-    FieldSet::Node rest{node.member && !found->second.member, node.below - found->second.below};
-    if (rest.member || !rest.below.empty()) out.nodes_.emplace(element, std::move(rest));
-  }
+  FieldSet out = a;
+  out -= b;
   return out;
+}
+
+FieldSet& FieldSet::operator-=(const FieldSet& other) {
+  for (const auto& [element, node] : other.nodes_) {
+    const auto found = nodes_.find(element);
+    if (found == nodes_.end()) continue;
+    Node& mine = found->second;
+    mine.member &= !node.member;
+    mine.below -= node.below;
+    if (!mine.member && mine.below.empty()) nodes_.erase(found);
+  }
+  return *this;
 }
 
 bool operator==(const FieldSet& a, const FieldSet& b) {

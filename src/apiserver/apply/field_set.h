@@ -78,9 +78,10 @@ class FieldSet {
   bool has(const PathElement&) const;
   const FieldSet* below(const PathElement&) const;  // null: nothing
 
-  friend FieldSet operator|(const FieldSet&, const FieldSet&);
+  friend FieldSet operator|(FieldSet, const FieldSet&);
   friend FieldSet operator&(const FieldSet&, const FieldSet&);
   friend FieldSet operator-(const FieldSet&, const FieldSet&);
+  FieldSet& operator-=(const FieldSet&);
   friend bool operator==(const FieldSet&, const FieldSet&);
   // Without the fields of the other set and all that is below them.
   FieldSet without_trees(const FieldSet&) const;

@@ -31,10 +31,15 @@ using Managers = std::map<std::string, Manager>;  // by id
 
 // The error is why it cannot be read.
 Result<Managers> read_managers(Peek managed_fields);
+Result<Manager> read_manager(Peek entry, std::size_t index);
 // In the order in which Kubernetes writes them; null: there are none.
-json::Value write_managers(const Managers&, boost::json::storage_ptr);
+json::Value write_managers(const Managers&, json::Arena&);
+// One of them with these fieldsV1, and several in that order.
+json::Value write_manager(const Manager&, std::string_view fields, json::Arena&);
+void sort_entries(json::List&);
 
-// At most ten that update; the oldest become one.
+inline constexpr std::size_t kMostUpdaters = 10;
+// At most that many that update; the oldest become one.
 void merge_oldest(Managers&);
 
 }  // namespace berth::apiserver

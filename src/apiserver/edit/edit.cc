@@ -137,14 +137,18 @@ std::string Edit::text() {
   return out;
 }
 
-bool Edit::changed() const {
-  if (!from_.valid()) return true;
-  if (metadata_ && !unchanged(*metadata_, from_.metadata(), "resourceVersion", arena_)) return true;
-  if (body_ && !unchanged(*body_, from_.body(), {}, arena_)) return true;
-  if (!status_) return false;
+bool Edit::status_changed() const {
   if (status_->is_null() || !from_.status()) return !status_->is_null() || from_.status();
   return json::print(*status_) != from_.status().raw() &&
          !json::equal(*status_, json::parse_good(from_.status().raw(), arena_));
+}
+
+bool Edit::changed() const {
+  if (!from_.valid()) return true;
+  // Those first that change most often.
+  if (status_ && status_changed()) return true;
+  if (body_ && !unchanged(*body_, from_.body(), {}, arena_)) return true;
+  return metadata_ && !unchanged(*metadata_, from_.metadata(), "resourceVersion", arena_);
 }
 
 Result<kube::Object> Edit::commit(kube::Revision revision) && {

@@ -29,6 +29,11 @@ class Edit {
   json::Dict& body();     // every top-level member but kind, apiVersion, metadata and status
   json::Value& status();  // null: there is none
 
+  // Whether the segment may differ from the version before.
+  bool touches_metadata() const { return metadata_.has_value(); }
+  bool touches_body() const { return body_.has_value(); }
+  bool touches_status() const { return status_.has_value(); }
+
   // The version before, to compare with; absent for something new.
   Peek was_metadata();
   Peek was_body();
@@ -50,6 +55,7 @@ class Edit {
 
  private:
   void take(json::Value document);
+  bool status_changed() const;
 
   kube::KindId kind_;
   kube::Object from_;

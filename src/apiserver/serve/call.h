@@ -34,6 +34,7 @@ class Call {
   void answer(Error error) { answer(Result<kube::ApiReply>(tl::unexpected(std::move(error)))); }
   void answer(kube::Object, int code = 200);
   bool answered() const { return !done_; }
+  bool outside() const { return outside_; }  // it came through a door, not from this process
 
  private:
   void end(int code);

@@ -32,6 +32,13 @@ std::string whatever_order(const json::Value& value) {
   return fmt::format("{}", members);
 }
 
+// Whose user agent it would be, were it a process of its own.
+std::string component_of(std::string_view user) {
+  if (user.starts_with("system:serviceaccount:kube-system:")) return "kube-controller-manager";
+  constexpr std::string_view kSystem = "system:";
+  return std::string(user.starts_with(kSystem) ? user.substr(kSystem.size()) : "");
+}
+
 }  // namespace
 
 Result<Ok> Writing::prepare() {
@@ -54,9 +61,13 @@ Result<Ok> Writing::prepare() {
 }
 
 ManagerNote Writing::manager() const {
-  return {.manager = call_->request.options.field_manager,
-          .subresource = call_->request.subresource,
-          .now = core_.wall()};
+  const kube::ApiRequest& asked = call_->request;
+  std::string name = asked.options.field_manager;
+  if (name.empty() && !call_->outside()) name = component_of(asked.user.name);
+  return {.manager = std::move(name),
+          .subresource = asked.subresource,
+          .now = core_.wall(),
+          .follows = call_->outside()};
 }
 
 Result<Ok> Writing::find_old() {
@@ -115,9 +126,7 @@ Result<Ok> Writing::read_new() {
 // printed again. False: it takes the whole document, for this patch or to say what is wrong.
 bool Writing::read_part() {
   const kube::PatchType type = call_->request.options.patch_type;
-  if (target_ != Target::kStatus || type == kube::PatchType::kJson || row_.decode ||
-      old_.metadata()["managedFields"].present())
-    return false;
+  if (target_ != Target::kStatus || type == kube::PatchType::kJson || row_.decode) return false;
   const std::string_view patch = bytes_of(call_->request);
   if (!json::check(patch, core_.options.json)) return false;
   const json::Slice members(patch);

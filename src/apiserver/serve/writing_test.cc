@@ -278,5 +278,38 @@ TEST(Journaled, WhatCannotBeKeptIsToldAndTheServerIsNotReady) {
   journal.held.clear();
 }
 
+TEST(Managers, FollowWhatComesFromOutsideFromItsCreationOn) {
+  TestServer server;
+  const auto managers = [&](std::string_view name) {
+    std::vector<std::string> out;
+    const auto found = server.get(kConfigMap, {"default", std::string(name)});
+    for (const json::Slice each : found->metadata()["managedFields"].elements())
+      out.push_back(each["manager"].text() + " " + std::string(each["fieldsV1"].raw()));
+    return out;
+  };
+  const auto text = [](std::string_view name) {
+    return fmt::format(R"({{"metadata":{{"name":"{}"}},"data":{{"a":"1"}}}})", name);
+  };
+  ASSERT_TRUE(server.call_from_outside(
+      "ann", TestServer::ask(kube::Verb::kCreate, kConfigMap, {"default", ""}, text("outer"),
+                             {.field_manager = "tool"})));
+  EXPECT_THAT(managers("outer"), ElementsAre(R"(tool {"f:data":{".":{},"f:a":{}}})"));
+  // Others who write to it are noted, wherever they are.
+  kube::ApiRequest patch =
+      TestServer::ask(kube::Verb::kPatch, kConfigMap, {"default", "outer"}, R"({"data":{"b":"2"}})",
+                      {.patch_type = kube::PatchType::kMerge});
+  patch.user.name = "system:kube-scheduler";
+  ASSERT_TRUE(server.call(patch));
+  EXPECT_THAT(managers("outer"), ElementsAre(R"(kube-scheduler {"f:data":{"f:b":{}}})",
+                                             R"(tool {"f:data":{".":{},"f:a":{}}})"));
+
+  ASSERT_TRUE(server.create(kConfigMap, "default", text("inner")));
+  EXPECT_THAT(managers("inner"), ElementsAre());
+  ASSERT_TRUE(server.call_from_outside(
+      "ann", TestServer::ask(kube::Verb::kPatch, kConfigMap, {"default", "inner"},
+                             R"({"data":{"b":"2"}})", {.patch_type = kube::PatchType::kMerge})));
+  EXPECT_THAT(managers("inner"), ElementsAre());
+}
+
 }  // namespace
 }  // namespace berth::apiserver
