@@ -22,7 +22,7 @@ constexpr const char* kControllers =
     "pod-garbage-collector-controller,ttl-after-finished-controller,resourcequota-controller,"
     "persistentvolume-binder-controller,root-ca-certificate-publisher-controller,"
     "persistentvolumeclaim-protection-controller,persistentvolume-protection-controller,"
-    "clusterrole-aggregation-controller";
+    "clusterrole-aggregation-controller,cronjob-controller,daemonset-controller";
 
 class RealTarget final : public Target {
  public:

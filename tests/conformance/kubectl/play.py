@@ -28,27 +28,30 @@ RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
 # Served by one of the two only, on purpose: aggregation, policies in CEL and the addresses of services are not simulated;
 # usage is, and that takes another program on a real cluster.
 ELSEWHERE = (r"metrics\.k8s\.io|apiregistration\.k8s\.io|(validating|mutating)admissionpolic|ipaddresses|servicecidrs")
+# What kwok and our nodes word each in their own way, as two container runtimes would.
 KUBELET = r"Container ID:|Image ID:|PodReadyToStartContainers|HolderIdentity|(Memory|Disk|PID)Pressure|  Ready  True "
+# Only what two runs on the same server do not share either: chance, time, and where it runs.
 REPLACED = [
-    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),
-    (r"\b[0-9a-f]{64}\b", "<sha256>"),
-    (r"eyJ[\w-]+\.[\w-]+\.[\w-]+", "<token>"),
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),  # chance
+    (r"\b[0-9a-f]{64}\b", "<sha256>"),  # of a container's id: chance
+    (r"eyJ[\w-]+\.[\w-]+\.[\w-]+", "<token>"),  # signed with the cluster's own key
+    (r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", "<certificate>"),  # the cluster's own
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+\w]+", "<time>"),
-    (r"https://[\w.]+:\d+", "<server>"),
-    (r"(resourceVersion\"?: \"?|Resource Version: +)\d+", r"\1<rv>"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}", "<time>"),
-    (r"v1\.36\.\d+[\w.+-]*", "<version>"),
-    (r"\b10\.\d+\.\d+\.\d+\b", "<ip>"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}", "<time>"),  # of a file that `diff` reads
+    (r"https://[\w.]+:\d+", "<server>"),  # a free port
+    (r"(resourceVersion\"?: \"?|Resource Version: +)\d+", r"\1<rv>"),  # counts everybody's writes
+    (r"v1\.36\.\d+[\w.+-]*", "<version>"),  # how each is built, like the next
+    (r'\b(GitCommit|GitTreeState|BuildDate|GoVersion|Compiler|Platform):"[^"]*"', r'\1:"<build>"'),
+    (r"\b10\.\d+\.\d+\.\d+\b", "<ip>"),  # the next free one
     (rf"(kube-api-access|generated)-{RANDOM}{{5}}\b", r"\1-<random>"),
-    (rf"-([0-9a-f]{{6,10}}|{RANDOM}{{6,10}})-{RANDOM}{{5}}\b", "-<hash>-<random>"),
-    (rf"\b(once|from-often)-{RANDOM}{{5}}\b", r"\1-<random>"),
-    (r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", "<certificate>"),
-    (r"/tmp/[\w./-]+", "<path>"),
+    (rf"-([0-9a-f]{{6,10}}|{RANDOM}{{6,10}})-{RANDOM}{{5}}\b", "-<hash>-<random>"),  # pods of a ReplicaSet
+    (rf"\b(once|from-often)-{RANDOM}{{5}}\b", r"\1-<random>"),  # pods of a Job
+    (r"/tmp/[\w./-]+", "<path>"),  # this script's own folders
     (r"\b\d+[smhd](\d+[smh])?\b(?! ago)", "<age>"),
     (r"\b\d+[smhd](\d+[smh])? ago", "<age> ago"),
-    (r"<age> \(x\d+ over <age>\)", "<age>"),
-    (r" {2,}|\t", "  "),
+    (r"<age> \(x\d+ over <age>\)", "<age>"),  # how often an event came meanwhile
+    (r" {2,}|\t", "  "),  # columns are as wide as the above
     (r" +$", ""),
 ]
 
@@ -195,8 +198,7 @@ def kubectls(options):
     for folder in os.environ["PATH"].split(":") + ["/usr/lib/google-cloud-sdk/bin"]:
         for program in sorted(pathlib.Path(folder).glob("kubectl*")):
             name = program.resolve()
-            # A dispatcher that picks another kubectl by the server's version is none of its own.
-            if re.fullmatch(r"kubectl\.\d+\.\d+", program.name) and str(name) not in found:
+            if re.fullmatch(r"kubectl(\.\d+\.\d+)?", program.name) and str(name) not in found:
                 found.append(str(name))
     return found
 
