@@ -138,12 +138,14 @@ TEST(Damage, IsReportedByNameOrDidNoHarm) {
     ASSERT_TRUE(up) << up.error().message;
     const auto now = served(**up);
     const std::string said = (*up)->said();
+    // Where the end of the log is gone, all is as it was before; that is told, too.
+    const bool older = said.find("only those up to") != std::string::npos;
     std::size_t lost = 0;
     for (const auto& [name, bytes] : then[killed]) {
       const auto found = now.find(name);
       if (found != now.end() && found->second == bytes) continue;
       if (found != now.end() && !name.starts_with("configmaps/default/m")) continue;  // made anew
-      EXPECT_EQ(found, now.end()) << name << " is not what it was";
+      EXPECT_TRUE(older || found == now.end()) << name << " is not what it was";
       ++lost;
       if (said.find(name) != std::string::npos) ++named;
       EXPECT_TRUE(said.find(name) != std::string::npos ||
@@ -151,7 +153,7 @@ TEST(Damage, IsReportedByNameOrDidNoHarm) {
           << name << " is missing without a word:\n"
           << said;
     }
-    for (const auto& [name, bytes] : now) EXPECT_TRUE(then[killed].contains(name)) << name;
+    for (const auto& [name, bytes] : now) EXPECT_TRUE(older || then[killed].contains(name)) << name;
     EXPECT_THAT(said, HasSubstr("lost"));
     EXPECT_LT(lost, then[killed].size());
   }

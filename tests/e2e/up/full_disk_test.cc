@@ -153,7 +153,7 @@ void tell_the_story(Disk& disk) {
       EXPECT_EQ(also->status, 500) << method << " " << also->body;
     }
     EXPECT_EQ(there(wire), answered) << "reads go on";
-    EXPECT_EQ(ask(wire, "GET", "/livez")->status, 200);
+    EXPECT_THAT(ask(wire, "GET", "/readyz")->body, HasSubstr("[-]etcd failed"));
   }
   // Killed and started again without room: it serves what there is, or says what is wrong.
   (*up)->kill();

@@ -111,7 +111,7 @@ TEST(Kills, NothingAnsweredIsLostAndNothingIsHalfDone) {
     if (const auto shared = now->objects.find(kShared); shared != now->objects.end()) {
       promises.check_shared(shared->second);
     } else {
-      EXPECT_EQ(life, 0) << "the shared object is gone";
+      EXPECT_EQ(promises.writes(), 0u) << "the shared object is gone";
       const auto made = ask(
           wire, "POST", "/api/v1/namespaces/default/configmaps",
           fmt::format(
