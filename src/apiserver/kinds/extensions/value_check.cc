@@ -41,9 +41,12 @@ struct Outcome {
   std::size_t bytes = 0;  // that they will take in the answer
   int matched = 0;
   bool good() const { return complaints.empty(); }
-  void add(Complaint complaint) {
+  bool full() const {
     constexpr std::size_t kMost = 1'000, kMostBytes = std::size_t{1} << 20;
-    if (complaints.size() >= kMost || bytes >= kMostBytes) return;
+    return complaints.size() >= kMost || bytes >= kMostBytes;
+  }
+  void add(Complaint complaint) {
+    if (full()) return;
     for (const Complaint& each : complaints)
       if (each.text == complaint.text) return;
     bytes += complaint.text.size() + complaint.shown.size() + complaint.listed;
@@ -100,7 +103,7 @@ class Checker {
   // Looks at values through schemas; a schema of n branches over a document of m values could ask
   // for n times m. A step is worth about a microsecond, and nobody else is served meanwhile.
   static constexpr std::size_t kMostSteps = 1'000'000;
-  static constexpr std::size_t kTextPerStep = 100, kLookupsPerStep = 8;
+  static constexpr std::size_t kTextPerStep = 100, kLookupsPerStep = 8, kStepsPerComplaint = 4;
 
   bool spend(std::size_t steps) {
     steps_ += std::min(steps, kMostSteps);
@@ -141,6 +144,7 @@ class Checker {
     if (value.is_array()) run(list(value, schema, at, old));
     run(allowed(value, schema, at));
     if (value.is_object()) run(map(value, schema, at, old));
+    if (!out.good()) spend(kStepsPerComplaint * out.complaints.size() + out.bytes / kTextPerStep);
     ++out.matched;
     return out;
   }
@@ -442,7 +446,7 @@ class Checker {
       out.merge(check(*found, *property, below, before(key)));
     }
     for (const std::string& key : schema.required)
-      if (!members.contains(bj(key))) {
+      if (!out.full() && !members.contains(bj(key))) {
         const std::string below = fmt::format("{}.{}", at, key);
         out.add(about(Complaint::Kind::kRequired, below,
                       fmt::format("{} in body is required", below), ""));
