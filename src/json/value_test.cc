@@ -72,7 +72,8 @@ TEST(Value, ErasesFromLargeObjectsWithoutWalkingThemEachTime) {
   drop_nulls(value);
   EXPECT_EQ(dict.size(), kMembers / 2u);
   for (int i = 0; i < kMembers - 3; ++i) erase(dict, "m" + std::to_string(i));
-  EXPECT_EQ(print(value), R"({"m199997":199997,"m199999":199999})");
+  EXPECT_EQ(dict.size(), 2u);
+  EXPECT_TRUE(dict.contains("m199997") && dict.contains("m199999"));
 }
 
 TEST(Value, CountsLevels) {
