@@ -119,7 +119,9 @@ void Runner::run(const Key& key) {
   std::optional<WallTime> again = plan.again();
   if (again && *again <= now) again = now + kSoonest;
   ++in_flight_;
-  if (plan.empty()) return ended(key, again, {});
+  // Not right here: the next key would be run from inside of this one, and thousands of them, with
+  // nothing to do, would take the stack.
+  if (plan.empty()) return scope_.post([this, key, again] { ended(key, again, {}); });
   perform({scope_, api_, events_, caches_, options_.ask}, std::move(plan),
           [this, key, again](Performed performed) { ended(key, again, std::move(performed)); });
 }

@@ -131,6 +131,26 @@ TEST(ControllerRuntime, AWriteThatSomeoneElseOvertookIsPlannedAgain) {
   EXPECT_TRUE(lab.home().idle());
 }
 
+TEST(ControllerRuntime, ThousandsOfKeysWithNothingToDoTakeOneTurnEach) {
+  std::size_t looked_at = 0;
+  // One change wakes them all; each inside of the one before would take the stack.
+  constexpr std::size_t kKeys = 100'000;
+  Lab lab({.controllers = toy(Spec("idle").reconciles(
+                                  kube::kConfigMap,
+                                  [](const View&, const runtime::Change&, std::vector<Key>& wake) {
+                                    for (std::size_t i = 0; i < kKeys; ++i)
+                                      wake.push_back({"default", std::to_string(i)});
+                                  }),
+                              [&looked_at](const View&, const Key&, WallTime) {
+                                ++looked_at;
+                                return Plan::done();
+                              })});
+  lab.create(config_map("map", R"("n":"0")"));
+  lab.run(1min);
+  EXPECT_GE(looked_at, kKeys);
+  EXPECT_TRUE(lab.home().idle());
+}
+
 TEST(ControllerRuntime, ALostAnswerIsReadBackBeforeTheNextRun) {
   Lab lab({.controllers = counting(), .home = {.retry = {.call_limit = 1s}}});
   lab.wire().set({.lose_reply = 1});
