@@ -6,14 +6,14 @@
 
 namespace berth::gateway {
 
-std::string event_json(Topic topic, Change::Action action, const kube::Object& object) {
+std::string event_json(Topic topic, ObjectChange::Action action, const kube::Object& object) {
   json::Writer out;
   out.object().member("kind").string(name_of(topic)).member("action").string(name_of(action));
   out.member("seq").integer(static_cast<std::int64_t>(object.revision()));
   return out.member("resource").raw(dto(topic, object)).end().take();
 }
 
-std::string thesis_event_json(Topic topic, Change::Action action, const kube::Object& object,
+std::string thesis_event_json(Topic topic, ObjectChange::Action action, const kube::Object& object,
                               bool whole) {
   json::Writer out;
   out.object().member("action").string(name_of(action)).member("resource");

@@ -9,8 +9,8 @@
 namespace berth::gateway {
 
 // {"kind":"jobs","action":"ADDED","seq":812,"resource":{…}}
-std::string event_json(Topic, Change::Action, const kube::Object&);
+std::string event_json(Topic, ObjectChange::Action, const kube::Object&);
 // The thesis' form: {"action":"ADDED","resource":…}, which is the name alone or the whole object.
-std::string thesis_event_json(Topic, Change::Action, const kube::Object&, bool whole);
+std::string thesis_event_json(Topic, ObjectChange::Action, const kube::Object&, bool whole);
 
 }  // namespace berth::gateway

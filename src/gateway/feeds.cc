@@ -33,13 +33,16 @@ Feeds::~Feeds() = default;
 void Feeds::follow(Topic topic) {
   client::Informer<>& informer = *informers_[index(topic)];
   informer.add_handler(
-      {.added = [this,
-                 topic](const kube::Object& o) { on_change(topic, Change::Action::kAdded, o); },
-       .updated = [this, topic](
-                      const kube::Object&,
-                      const kube::Object& o) { on_change(topic, Change::Action::kModified, o); },
-       .deleted = [this, topic](
-                      const kube::Object& o) { on_change(topic, Change::Action::kDeleted, o); }});
+      {.added = [this, topic](
+                    const kube::Object& o) { on_change(topic, ObjectChange::Action::kAdded, o); },
+       .updated =
+           [this, topic](const kube::Object&, const kube::Object& o) {
+             on_change(topic, ObjectChange::Action::kModified, o);
+           },
+       .deleted =
+           [this, topic](const kube::Object& o) {
+             on_change(topic, ObjectChange::Action::kDeleted, o);
+           }});
   informer.on_advanced([this, topic, &informer] {
     if (!begun_[index(topic)]) return;
     const std::uint64_t relists = informer.stats().relists;
@@ -70,7 +73,7 @@ void Feeds::on_synced(Task then) {
   waiting_.push_back(std::move(then));
 }
 
-void Feeds::on_change(Topic topic, Change::Action action, const kube::Object& object) {
+void Feeds::on_change(Topic topic, ObjectChange::Action action, const kube::Object& object) {
   if (!begun_[index(topic)]) return;  // the snapshot will show it
   ring_.push(topic, action, object);
   if (std::exchange(armed_, true)) return;
@@ -89,8 +92,8 @@ void Feeds::tell() {
 void Feeds::add(Listener& listener) { listeners_.insert(&listener); }
 void Feeds::remove(Listener& listener) { listeners_.erase(&listener); }
 
-Feeds::Text Feeds::encoded(const Change& change, const std::string& form,
-                           const std::function<std::string(const Change&)>& make) {
+Feeds::Text Feeds::encoded(const ObjectChange& change, const std::string& form,
+                           const std::function<std::string(const ObjectChange&)>& make) {
   const auto at = texts_.find({change.place, form});
   if (at != texts_.end()) return at->second;
   // Those of the oldest changes go first: whoever still needs them is behind the others anyway.
@@ -144,7 +147,7 @@ std::optional<Reader::Item> Reader::next() {
   if (std::exchange(synced_due_, false))
     return Item{.what = Item::What::kSynced, .cursor = snapshot_cursor_};
   while (place_ < ring.end()) {
-    const Change& change = ring.at(place_++);
+    const ObjectChange& change = ring.at(place_++);
     if (change.seq <= seen_.of(change.topic) || !wants(change.topic, change.object)) continue;
     return Item{.what = Item::What::kChange,
                 .topic = change.topic,

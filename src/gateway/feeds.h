@@ -48,8 +48,8 @@ class Feeds {
 
   // What a change looks like in some form, made once for all who want it so.
   using Text = std::shared_ptr<const std::string>;
-  Text encoded(const Change&, const std::string& form,
-               const std::function<std::string(const Change&)>& make);
+  Text encoded(const ObjectChange&, const std::string& form,
+               const std::function<std::string(const ObjectChange&)>& make);
 
   Counter resets() const { return resets_; }
   Scope& scope() { return scope_; }
@@ -57,7 +57,7 @@ class Feeds {
  private:
   static std::size_t index(Topic topic) { return static_cast<std::size_t>(topic); }
   void follow(Topic);
-  void on_change(Topic, Change::Action, const kube::Object&);
+  void on_change(Topic, ObjectChange::Action, const kube::Object&);
   void tell();
 
   Scope& scope_;
@@ -97,7 +97,7 @@ class Reader {
     enum class What : unsigned char { kReset, kObject, kSynced, kChange } what;
     Topic topic = Topic::kTestbeds;
     const kube::Object* object = nullptr;  // of a snapshot
-    const Change* change = nullptr;
+    const ObjectChange* change = nullptr;
     Cursor cursor = {};  // of all but objects: where the listener stands then
   };
   // The next one; nothing: it has seen everything. Falls back to a reset when it was too slow.

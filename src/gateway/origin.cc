@@ -40,14 +40,14 @@ Result<Ok> check_origin(const OriginRules& rules, const net::Headers& headers) {
   const std::string_view host = headers.get("Host");
   if (host.empty() || !ours(rules, host))
     return fail(Reason::kForbidden,
-                fmt::format("forbidden: this server does not go by the name {}; --ui-host adds one",
+                fmt::format("forbidden: this server does not go by the name {}; --host adds one",
                             json::quoted(host)));
   const std::string_view origin = headers.get("Origin");
   if (origin.empty() || listed(rules, origin)) return Ok{};
   const std::string own = fmt::format("{}://{}", rules.tls ? "https" : "http", host);
   if (net::same_token(origin, own)) return Ok{};
   return fail(Reason::kForbidden, fmt::format("forbidden: pages of {} may not call this server; "
-                                              "--ui-origin lets them",
+                                              "--origin lets them",
                                               json::quoted(origin)));
 }
 

@@ -11,7 +11,7 @@
 
 namespace berth::gateway {
 
-struct Change {
+struct ObjectChange {
   enum class Action : unsigned char { kAdded, kModified, kDeleted };
   Topic topic = Topic::kTestbeds;
   Action action = Action::kAdded;
@@ -20,7 +20,7 @@ struct Change {
   std::uint64_t place = 0;  // counted from the beginning of this process
   Cursor cursor = {};       // where somebody stands who has seen it
 };
-std::string_view name_of(Change::Action);  // "ADDED"
+std::string_view name_of(ObjectChange::Action);  // "ADDED"
 
 struct RingLimits {
   std::size_t changes = 64 << 10;
@@ -34,7 +34,7 @@ class ChangeRing {
 
   // `floor`: everything up to there is in the first snapshot, or lost in a gap.
   void begin(Topic topic, kube::Revision floor);
-  void push(Topic, Change::Action, kube::Object);
+  void push(Topic, ObjectChange::Action, kube::Object);
   // The server has told that there is nothing else up to here.
   void advance(Topic, kube::Revision seen);
   // What happened in between is not known: nobody can go on from before.
@@ -42,7 +42,7 @@ class ChangeRing {
 
   std::uint64_t first() const { return first_; }              // oldest place that is there
   std::uint64_t end() const { return first_ + all_.size(); }  // one past the newest
-  const Change& at(std::uint64_t place) const { return all_[place - first_]; }
+  const ObjectChange& at(std::uint64_t place) const { return all_[place - first_]; }
   const Cursor& now() const { return now_; }
 
   // Where somebody goes on who has seen that much; nothing: there is a gap before what we have, or
@@ -51,7 +51,7 @@ class ChangeRing {
 
  private:
   RingLimits limits_;
-  std::deque<Change> all_;
+  std::deque<ObjectChange> all_;
   std::uint64_t first_ = 0;
   std::size_t bytes_ = 0;
   Cursor now_, floor_;

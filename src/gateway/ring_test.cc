@@ -21,7 +21,7 @@ kube::Object object(Topic topic, kube::Revision revision, std::size_t padding = 
 }
 
 void push(ChangeRing& ring, Topic topic, kube::Revision revision, std::size_t padding = 0) {
-  ring.push(topic, Change::Action::kModified, object(topic, revision, padding));
+  ring.push(topic, ObjectChange::Action::kModified, object(topic, revision, padding));
 }
 
 // What somebody hears who goes on from there: "j12".
@@ -30,7 +30,7 @@ std::vector<std::string> heard(const ChangeRing& ring, const Cursor& cursor) {
   const auto from = ring.resume(cursor);
   if (!from) return {"reset"};
   for (std::uint64_t at = *from; at < ring.end(); ++at)
-    if (const Change& change = ring.at(at); change.seq > cursor.of(change.topic))
+    if (const ObjectChange& change = ring.at(at); change.seq > cursor.of(change.topic))
       out.push_back(fmt::format("{}{}", name_of(change.topic)[0], change.seq));
   return out;
 }

@@ -63,11 +63,11 @@ class Events final : public Feeds::Listener, public std::enable_shared_from_this
                        fmt::format(R"({{"action":"SYNCED","cursor":"{}"}})", item.cursor.text()));
         return;
       case Reader::Item::What::kObject:
-        batch +=
-            event_text("", "change", event_json(item.topic, Change::Action::kAdded, *item.object));
+        batch += event_text("", "change",
+                            event_json(item.topic, ObjectChange::Action::kAdded, *item.object));
         return;
       case Reader::Item::What::kChange:
-        batch += *feeds_.encoded(*item.change, "sse", [](const Change& change) {
+        batch += *feeds_.encoded(*item.change, "sse", [](const ObjectChange& change) {
           return event_text(change.cursor.text(), "change",
                             event_json(change.topic, change.action, change.object));
         });

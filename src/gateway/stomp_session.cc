@@ -336,13 +336,14 @@ class StompSession final : public Feeds::Listener,
           put(message(one, item.cursor.text(), R"({"action":"BOOKMARK","resource":null})"));
         return;
       case Reader::Item::What::kObject:
-        put(message(one, "",
-                    thesis_event_json(item.topic, Change::Action::kAdded, *item.object, whole),
-                    item.object->revision()));
+        put(message(
+            one, "",
+            thesis_event_json(item.topic, ObjectChange::Action::kAdded, *item.object, whole),
+            item.object->revision()));
         return;
       case Reader::Item::What::kChange:
         put(*feeds_.encoded(
-            *item.change, one.id + '\n' + one.destination, [&](const Change& change) {
+            *item.change, one.id + '\n' + one.destination, [&](const ObjectChange& change) {
               return message(one, change.cursor.text(),
                              thesis_event_json(change.topic, change.action, change.object, whole),
                              change.seq, std::to_string(change.place));

@@ -74,9 +74,13 @@ class GatewayClients : public testing::Test {
     })) << up_->log_tail();
   }
 
+  // A program of the PATH.
   int run(const std::string& program, std::vector<std::string> args) {
-    const fs::path log = folder_.path() / "client.log";
-    auto child = Child::start({.program = program, .args = std::move(args), .env = {}, .log = log});
+    args.insert(args.begin(), program);
+    auto child = Child::start({.program = "/usr/bin/env",
+                               .args = std::move(args),
+                               .env = {},
+                               .log = folder_.path() / "client.log"});
     if (!child) return -1;
     if (!(*child)->wait(std::chrono::seconds(180))) return -2;
     if ((*child)->exit_code() != 0) failure_ = (*child)->log_tail();
