@@ -66,6 +66,8 @@ struct KeptReply final : net::HttpReply::Impl {
   void begin(int, net::Headers) override {}
   void write(std::string, Done<Ok>) override {}
   void end() override {}
+  void upgrade(net::Headers, net::WebSocketLimits, Done<std::shared_ptr<net::WebSocket>>) override {
+  }
   bool gone() const override { return false; }
   void when_gone(Done<Ok>) override {}
   std::optional<net::HttpResponse>& kept;
