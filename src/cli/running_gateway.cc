@@ -7,6 +7,16 @@
 
 namespace berth::cli {
 
+namespace {
+
+// What lives on the gateway's loop; the routes go before what they lead to.
+struct Housed {
+  std::shared_ptr<void> also;
+  std::unique_ptr<gateway::Service> service;
+};
+
+}  // namespace
+
 struct RunningGateway::Parts {
   Parts(Runtime& runtime, client::Transport& way, Metrics& shared, Logger to, GatewayPlan given)
       : transport(way),
@@ -19,7 +29,7 @@ struct RunningGateway::Parts {
   Metrics& metrics;
   Logger log;
   GatewayPlan plan;
-  cluster::Placed<gateway::Service> service;
+  cluster::Placed<Housed> service;
   std::vector<std::unique_ptr<net::HttpServer>> servers;
 };
 
@@ -31,11 +41,13 @@ RunningGateway::RunningGateway(Runtime& runtime, client::Transport& transport, M
 Result<RunningGateway::Ports> RunningGateway::start() {
   Parts& parts = *parts_;
   parts.service.make("gateway", [&parts](Scope& scope) {
-    auto service =
+    auto housed = std::make_unique<Housed>();
+    housed->service =
         std::make_unique<gateway::Service>(scope, parts.transport, parts.metrics, parts.log,
                                            Random::from_entropy(), parts.plan.service);
-    service->start();
-    return service;
+    if (parts.plan.also) housed->also = parts.plan.also(scope, housed->service->gateway());
+    housed->service->start();
+    return housed;
   });
   struct Doors {
     net::HttpServerOptions options;
@@ -44,7 +56,7 @@ Result<RunningGateway::Ports> RunningGateway::start() {
   };
   std::promise<Doors> made;
   parts.service.loop().post([&] {
-    gateway::Gateway& gateway = parts.service.get()->gateway();
+    gateway::Gateway& gateway = parts.service.get()->service->gateway();
     made.set_value({gateway.server_options(), &gateway.door(), gateway.compat_door()});
   });
   const Doors doors = made.get_future().get();

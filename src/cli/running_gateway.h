@@ -2,6 +2,7 @@
 // The gateway on a loop of its own, with its listeners.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct GatewayPlan {
   std::uint16_t port = 0;  // 0 takes a free one
   std::optional<net::TlsServerOptions> tls = {};
   std::uint16_t compat_port = 0;  // with a compat user: on 127.0.0.1, plain
+  // Brings further routes; on the gateway's loop, where what it returns lives and ends.
+  std::function<std::shared_ptr<void>(Scope&, gateway::Gateway&)> also = {};
 };
 
 // Made, started and destroyed on a thread that is not its loop.

@@ -21,6 +21,8 @@
 #include "cluster/applier.h"
 #include "cluster/reachable.h"
 #include "controllers/registry.h"
+#include "gateway/observe/hub.h"
+#include "gateway/page/mount.h"
 #include "lab/stages/stages.h"
 #include "lab/usage.h"
 #include "net/tls.h"
@@ -236,7 +238,7 @@ class Up {
         finish_(std::move(finish)),
         log_(stderr_sink(), scope.executor().clock(),
              log_level_named(options.log_level).value_or(LogLevel::kWarn)),
-        cluster_(real, metrics_, log_, plan.cluster) {}
+        cluster_(real, metrics_, log_, watched(plan.cluster)) {}
 
   ~Up() {
     // It leads nowhere any more; another's that was written there meanwhile may.
@@ -252,6 +254,11 @@ class Up {
   }
 
  private:
+  cluster::ReachableOptions watched(cluster::ReachableOptions options) {
+    if (!without(options_, "gateway")) options.cluster.watch_scheduler = &tap_;
+    return options;
+  }
+
   void on_ready(const Result<std::string>& url) {
     if (scope_.closing()) return;
     if (!url) {
@@ -285,13 +292,29 @@ class Up {
     way_in_ = cluster_.owner();
     GatewayPlan plan;
     plan.port = static_cast<std::uint16_t>(options_.ui_port);
+    plan.also = [this](Scope& scope, gateway::Gateway& gateway) { return page(scope, gateway); };
     gateway_ = std::make_unique<RunningGateway>(real_, way_in_ ? *way_in_ : *itself_->transport,
                                                 metrics_, log_, std::move(plan));
     const auto ports = gateway_->start();
     if (!ports) return tl::unexpected(ports.error());
-    page_ = fmt::format("http://127.0.0.1:{}/#token={}", ports->main,
+    page_ = fmt::format("http://127.0.0.1:{}/ui/#token={}", ports->main,
                         plan_.cluster.cluster.owner_token);
     return Ok{};
+  }
+
+  // The page, and what it shows of the scheduler.
+  std::shared_ptr<void> page(Scope& scope, gateway::Gateway& gateway) {
+    gateway::mount_page(gateway.routes());
+    const auto& config = plan_.cluster.cluster.scheduler;
+    if (!config) return nullptr;
+    gateway::HubOptions options{.version = BERTH_VERSION};
+    for (const scheduler::ProfileConfig& profile : config->profiles)
+      options.profiles.push_back(profile.spec);
+    auto hub = std::make_shared<gateway::Hub>(
+        scope, real_, way_in_ ? *way_in_ : *itself_->transport, Random::from_entropy(), tap_,
+        cluster_.scheduler_loop(), std::move(options));
+    hub->mount(gateway.routes());
+    return hub;
   }
 
   void tell(const std::string& url) {
@@ -303,9 +326,7 @@ class Up {
         "  kubectl get pods -A -o wide\n"
         "{}"
         "Ctrl-C stops it; {}.\n",
-        path,
-        page_.empty() ? std::string()
-                      : fmt::format("The external-scheduler interface: {}\n", page_),
+        path, page_.empty() ? std::string() : fmt::format("Or see it in a browser: {}\n", page_),
         plan_.cluster.cluster.data_dir ? fmt::format("what there is stays in {} for the next start",
                                                      plan_.cluster.cluster.data_dir->string())
                                        : std::string("nothing is kept (--data-dir DIR keeps it)"));
@@ -331,6 +352,7 @@ class Up {
   Logger log_;
   Metrics metrics_;
   std::string kubeconfig_;  // that was written
+  gateway::Tap tap_;
   cluster::ReachableCluster cluster_;
   std::unique_ptr<client::Cluster> itself_;
   std::unique_ptr<client::Transport> way_in_;  // null where time is virtual
