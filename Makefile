@@ -1,7 +1,7 @@
 # Every target installs what it misses (tools/setup) and says what it does.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench real e2e nightly asan tsan fuzz lint format schema clean
+.PHONY: help run test build bench real e2e journeys nightly asan tsan fuzz lint format schema clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -37,6 +37,12 @@ e2e:  ## Run the end-to-end tests against the real components
 	@mkdir -p build; cmake --preset dev > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
 	@cmake --build --preset dev
 	@ctest --test-dir build/dev -L real --output-on-failure
+
+journeys:  ## Run the web page's journeys: Debian's Chromium against a real berth up
+	@tools/setup build journeys
+	@mkdir -p build; cmake --preset dev > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
+	@cmake --build --preset dev --target berth
+	@ctest --test-dir build/dev -L e2e --output-on-failure
 
 nightly: e2e  ## Run the large counts too
 	@ctest --test-dir build/dev -L nightly --output-on-failure

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person does with the page, in a real browser against a real `berth up`.
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { launch, page as open } from './browser.mjs';
+import { up } from './cluster.mjs';
+import { serve } from './pictured.mjs';
+
+const LONG = 60_000; // bounds a hang, says nothing about speed
+let cluster;
+let browser;
+
+before(async () => {
+  cluster = await up({ nodes: 12, apply: [path.join(import.meta.dirname, 'manifests', 'waiting.yaml')] });
+  browser = await launch();
+}, { timeout: 5 * LONG });
+after(async () => {
+  await browser?.close();
+  await cluster?.stop();
+});
+
+/** A tab on the page; the journey fails on errors in its console. */
+async function visit(hash, options, body) {
+  const { page, errors, close } = await open(browser, options);
+  page.setDefaultTimeout(LONG);
+  await page.goto(cluster.url);
+  await page.getByText('Live,').waitFor();
+  if (hash) await page.evaluate((to) => { location.hash = to; }, hash);
+  await body(page);
+  assert.deepEqual(errors, []);
+  await close();
+}
+const tile = (page) => page.locator('canvas').first();
+
+test('the token leaves the address at once', () => visit('', {}, async (page) => {
+  assert.doesNotMatch(page.url(), /token/);
+  await page.reload();
+  await page.getByText('Live,').waitFor();
+}));
+
+test('without a token nothing is shown, and it says why', async () => {
+  const { page, close } = await open(browser);
+  await page.goto(cluster.url.replace(/#.*/, ''));
+  await page.getByRole('status').getByText(/Unauthorized|no token|next try/).waitFor({ timeout: LONG });
+  assert.equal(await page.locator('canvas').count(), 0);
+  await close();
+});
+
+test('the cluster is shown, a node is opened and its pod followed to the reason', () => visit('', {}, async (page) => {
+  await page.getByText('all ready').waitFor();
+  await tile(page).click({ position: { x: 120, y: 20 } });
+  await page.getByRole('complementary').getByText(/^Ready/).waitFor();
+  assert.match(page.url(), /node=/);
+  await page.getByRole('complementary').locator('tr.pick').first().click();
+  await page.getByText(/Why is/).click();
+  await page.getByRole('heading', { level: 1 }).getByText(/12 nodes/).waitFor();
+  await page.goBack();
+  await page.getByRole('complementary').getByText(/^Ready/).waitFor();
+}));
+
+test('the same by keyboard', () => visit('', {}, async (page) => {
+  await page.getByText('all ready').waitFor();
+  await page.getByRole('application').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByRole('complementary').getByText(/^Ready/).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('Worth a look').waitFor();
+  await page.keyboard.press('/');
+  await page.getByRole('combobox').fill('too-b');
+  await page.getByRole('option').first().waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1 }).getByText('No node fits').waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('3');
+  await page.getByText('too-big').first().waitFor();
+}));
+
+test('a change in the cluster is seen without a reload', () => visit('', {}, async (page) => {
+  await page.getByText('all ready').waitFor();
+  const before = await page.locator('.strip').first().innerText();
+  await cluster.api('PATCH', '/apis/apps/v1/namespaces/default/deployments/web', { spec: { replicas: 15 } });
+  await page.waitForFunction((was) => document.querySelector('.strip')?.innerText !== was, before);
+  const node = (await cluster.api('GET', '/api/v1/nodes')).items[0].metadata.name;
+  await cluster.api('PATCH', `/api/v1/nodes/${node}`, { spec: { unschedulable: true } });
+  await page.getByText('1 cordoned').waitFor();
+  await cluster.api('PATCH', `/api/v1/nodes/${node}`, { spec: { unschedulable: false } });
+  await page.getByText('1 cordoned').waitFor({ state: 'detached' });
+}));
+
+test('why is this pod pending: from the queue to the answer, and the answer helps', () => visit('#/queue', {}, async (page) => {
+  await page.getByRole('row').filter({ hasText: 'picky' }).click();
+  await page.getByRole('heading', { level: 1 }).getByText(/No node fits: 12 of 12 are not where it asks to be/).waitFor();
+  const change = page.getByRole('region', { name: /smallest change/ });
+  await change.getByText('Drop its node selector').waitFor();
+  await page.getByRole('row').filter({ hasText: /affinity/i }).first().waitFor();
+  const node = (await cluster.api('GET', '/api/v1/nodes')).items[3].metadata.name;
+  await cluster.api('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels: { disk: 'ssd' } } });
+  await page.getByRole('heading', { level: 1 }).getByText(/1 of 12 nodes fits|Only/).waitFor();
+}));
+
+test('what waits is listed by state with its cause', () => visit('#/queue', {}, async (page) => {
+  await page.getByRole('row').filter({ hasText: 'too-big' }).getByText(/Insufficient cpu/).waitFor();
+  await page.getByRole('row').filter({ hasText: 'held' }).getByText('Gate example.com/later').waitFor();
+  await page.getByLabel('Filter pods').fill('state:gated');
+  await page.getByRole('row').filter({ hasText: 'too-big' }).waitFor({ state: 'detached' });
+  assert.match(page.url(), /filter=state/);
+}));
+
+test('decisions are listed, and an unknown pod is an answer, too', () => visit('#/decisions', {}, async (page) => {
+  await page.getByRole('row').filter({ hasText: 'web-' }).first().waitFor();
+  await page.evaluate(() => { location.hash = '#/decisions/default/nobody'; });
+  await page.getByText('There is no pod default/nobody').waitFor();
+}).catch((error) => { if (!/404/.test(error.message)) throw error; }));
+
+test('a lost stream is told, and found again', () => visit('', {}, async (page) => {
+  await page.getByText('all ready').waitFor();
+  await page.context().setOffline(true);
+  await page.getByText(/Shown as of/).waitFor();
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.getByText(/Shown as of/).waitFor({ state: 'detached' });
+}).catch((error) => { if (!/ERR_INTERNET_DISCONNECTED/.test(error.message)) throw error; }));
+
+for (const width of [1280, 400])
+  for (const theme of ['light', 'dark'])
+    test(`every page at ${width} px, ${theme}`, () => visit('', { width, theme }, async (page) => {
+      const pages = { cluster: 'all ready', decisions: 'web-', queue: 'too-big', 'decisions/default/too-big': 'No node fits' };
+      for (const [where, text] of Object.entries(pages)) {
+        await page.evaluate((to) => { location.hash = `#/${to}`; }, where);
+        await page.getByText(text).first().waitFor();
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wider <= 0, `${where} is ${wider} px too wide`);
+        if (process.env.BERTH_SHOTS) await page.screenshot({ path: `${process.env.BERTH_SHOTS}/live-${where.replaceAll('/', '-')}-${width}-${theme}.png` });
+      }
+    }));
+
+test('5,000 nodes: frame times while they change and the pointer moves', { timeout: 3 * LONG }, async (t) => {
+  const { url, stop } = await serve({ dist: path.join(process.env.BERTH_UI_DIST ?? ''), nodes: 5000 });
+  const { page, close } = await open(browser);
+  await page.goto(url);
+  await page.locator('canvas').first().waitFor({ timeout: LONG });
+  await page.evaluate(() => {
+    window.frames_ = [];
+    let last = performance.now();
+    const tick = (now) => {
+      window.frames_.push(now - last);
+      last = now;
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  });
+  for (let i = 0; i < 200; ++i) await page.mouse.move(40 + (i * 7) % 800, 260 + (i * 3) % 400);
+  const frames = (await page.evaluate(() => window.frames_)).sort((a, b) => a - b);
+  const at = (share) => frames[Math.floor((frames.length - 1) * share)].toFixed(1);
+  t.diagnostic(`frames: ${frames.length}, p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`);
+  assert.ok(frames.length > 20);
+  await close();
+  stop();
+});
