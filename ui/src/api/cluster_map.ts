@@ -109,20 +109,18 @@ export class ClusterMap {
     return this.columns[of[resource].has]?.some((value) => value > 0) ?? false;
   }
   total(resource: Resource, rows?: readonly number[]): Total {
-    const sum = { has: 0, asked: 0, used: 0 };
-    let any = false;
-    const add = (row: number) => {
-      sum.has += this.has(resource, row);
-      sum.asked += this.asked(resource, row);
-      const used = this.used(resource, row);
-      if (used >= 0) {
-        any = true;
-        sum.used += used;
-      }
-    };
-    if (rows) rows.forEach(add);
-    else for (let row = 0; row < this.size; ++row) add(row);
-    if (!any) sum.used = -1;
+    const has = this.columns[of[resource].has];
+    const asked = this.columns[of[resource].asked];
+    const column = of[resource].used;
+    const used = column ? this.columns[column] : undefined;
+    const sum = { has: 0, asked: 0, used: used ? 0 : -1 };
+    const count = rows ? rows.length : this.size;
+    for (let i = 0; i < count; ++i) {
+      const row = rows ? (rows[i] ?? 0) : i;
+      sum.has += has?.[row] ?? 0;
+      sum.asked += asked?.[row] ?? 0;
+      if (used) sum.used += Math.max(0, used[row] ?? 0);
+    }
     return sum;
   }
 }

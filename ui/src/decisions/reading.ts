@@ -103,6 +103,17 @@ export function closest(explanation: Explanation): number[] {
   return rows.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0) || a - b);
 }
 
+// kube-scheduler's words where they are long; whole ones are in the title.
+const brief: Record<string, string> = {
+  "node(s) didn't match Pod's node affinity/selector": 'Not the labels it asks for',
+  "node(s) didn't match pod topology spread constraints": 'Its spread would be too uneven',
+  "node(s) didn't match pod topology spread constraints (missing required label)": 'No label to spread by',
+  "node(s) didn't match pod anti-affinity rules": 'Holds a pod that it stays away from',
+  "node(s) didn't match pod affinity rules": 'Holds no pod that it follows',
+  "node(s) didn't satisfy existing pods anti-affinity rules": 'Holds a pod that keeps it away',
+  "node(s) didn't have free ports for the requested pod ports": 'Its port is taken',
+};
+
 /** The reason of one row, with the figures where it is about room and there is some. */
 export function reasonText(explanation: Explanation, row: number, figures = true): string {
   const said = refusals(explanation, row);
@@ -116,7 +127,7 @@ export function reasonText(explanation: Explanation, row: number, figures = true
     const bare = (value: number) => amount(short.resource, value).replace(/ cores?$/, '');
     text = `Insufficient ${short.resource}${figures ? `: asks ${bare(asked)}, free ${bare(asked - short.by)}` : ''}`;
   } else {
-    text = text.replace(/^node\(s\) (had |have |were )?/, '').replace(/^./, (c) => c.toUpperCase());
+    text = brief[text] ?? text.replace(/^node\(s\) (had |have |were )?/, '').replace(/^./, (c) => c.toUpperCase());
   }
   return also.length > 0 ? `${text}; also ${also.join(', ')}` : text;
 }

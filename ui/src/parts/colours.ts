@@ -9,9 +9,17 @@ const tokens = [
 export type Token = (typeof tokens)[number];
 export type Colours = Record<Token, string>;
 
-export function coloursOf(element: Element): Colours {
+let known: { version: number; colours: Colours } | undefined;
+
+/** Asked of the page once a version of the theme: each answer costs a pass over its styles. */
+export function colours(version: number): Colours {
+  if (known?.version !== version) known = { version, colours: ask() };
+  return known.colours;
+}
+
+function ask(): Colours {
   const probe = document.createElement('span');
-  element.append(probe);
+  document.body.append(probe);
   const all = {} as Colours;
   for (const token of tokens) {
     probe.style.color = `var(--${token})`;
