@@ -17,24 +17,22 @@ void ClusterMap::take(const MapChange& change) {
     }
     return;
   }
-  std::map<std::string, Usage> known;
-  for (std::size_t i = 0; i < used_.size(); ++i)
-    if (used_[i]) known[names_[i]] = *used_[i];
   layout_ = change.layout;
   names_ = change.names;
   labels_ = change.labels;
   rows_ = change.rows;
   used_.assign(names_.size(), std::nullopt);
   whole_ = true;
-  measured(std::move(known));
+  measured(std::move(usage_));
 }
 
 void ClusterMap::measured(std::map<std::string, Usage> used) {
-  measures_ = !used.empty();
+  usage_ = std::move(used);
+  measures_ = !usage_.empty();
   for (std::uint32_t row = 0; row < names_.size(); ++row) {
-    const auto found = used.find(names_[row]);
+    const auto found = usage_.find(names_[row]);
     const std::optional<Usage> now =
-        found == used.end() ? std::nullopt : std::optional(found->second);
+        found == usage_.end() ? std::nullopt : std::optional(found->second);
     if (now != used_[row]) dirty_.push_back(row);
     used_[row] = now;
   }

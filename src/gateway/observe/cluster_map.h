@@ -46,7 +46,8 @@ class ClusterMap {
   std::vector<std::string> names_;
   std::vector<scheduler::LabelsPtr> labels_;
   std::vector<MapRow> rows_;
-  std::vector<std::optional<Usage>> used_;
+  std::map<std::string, Usage> usage_;      // as measured last
+  std::vector<std::optional<Usage>> used_;  // the same by row
   std::vector<std::uint32_t> dirty_;
 };
 

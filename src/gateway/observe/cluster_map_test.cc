@@ -62,6 +62,14 @@ TEST(ClusterMap, LabelsThatTellNothingApartAreNoGroups) {
   EXPECT_TRUE(labels["kubernetes.io/os"].present());
 }
 
+TEST(ClusterMap, WhatWasMeasuredBeforeTheNodesWereKnownIsNotLost) {
+  ClusterMap map;
+  map.measured({{"n1", {700, 128}}});
+  map.take(whole({"n0", "n1"}));
+  const std::string text = map.snapshot_json();
+  EXPECT_EQ(json::Slice(text)["columns"]["cpuUsed"].raw(), "[-1,700]");
+}
+
 TEST(ClusterMap, WhatWasMeasuredStaysWithItsNodeWhenRowsMove) {
   ClusterMap map;
   map.take(whole({"n0", "n1"}));

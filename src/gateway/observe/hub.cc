@@ -117,16 +117,22 @@ void Hub::beat() {
 void Hub::measure() {
   measure_timer_ = TimerId::kNone;
   if (listeners_.empty()) return;
-  api_.raw(
-      "GET", "/apis/metrics.k8s.io/v1beta1/nodes", "",
-      scope_.done<std::string>(10s, [this](Result<std::string> reply) {
+  static const kube::KindId kNodeMetrics = kube::learn_kind({.group = "metrics.k8s.io",
+                                                             .version = "v1beta1",
+                                                             .kind = "NodeMetrics",
+                                                             .plural = "nodes",
+                                                             .namespaced = false});
+  api_.list_all(
+      kNodeMetrics, "", {},
+      scope_.done<kube::ObjectList>(10s, [this](const Result<kube::ObjectList>& reply) {
         std::map<std::string, Usage> used;
         if (reply)
-          for (const json::Slice item : json::Slice(*reply)["items"].elements()) {
-            const auto cpu = kube::Quantity::from_json(item["usage"]["cpu"]);
-            const auto memory = kube::Quantity::from_json(item["usage"]["memory"]);
+          for (const kube::Object& item : reply->items) {
+            const json::Slice usage = item.member("usage");
+            const auto cpu = kube::Quantity::from_json(usage["cpu"]);
+            const auto memory = kube::Quantity::from_json(usage["memory"]);
             if (cpu && memory)
-              used[item["metadata"]["name"].text()] = {cpu->milli_value(), memory->value() / kMi};
+              used[std::string(item.name())] = {cpu->milli_value(), memory->value() / kMi};
           }
         map_.measured(std::move(used));
         if (const auto changed = map_.changes()) send(changed->first, changed->second);
