@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "client/base64.h"
+#include "base/base64.h"
 #include "hostile_up.h"
 
 namespace berth::e2e {
@@ -89,8 +89,8 @@ TEST_F(Hostile, MessagesThatTwoCouldReadInTwoWaysAreRefused) {
 
 TEST_F(Hostile, QuestionsWithoutSenseAreAnswered) {
   const std::string maps = kMaps;
-  const std::string token = client::base64_encode(
-      R"({"v":"meta.k8s.io/v1","rv":99999999999999999999,"start":"../../x"})");
+  const std::string token =
+      base64(R"({"v":"meta.k8s.io/v1","rv":99999999999999999999,"start":"../../x"})");
   perform({
       {.name = "no limit", .method = "GET", .target = maps + "?limit=-1", .code = 200},
       {.name = "a limit beyond numbers",
@@ -148,7 +148,7 @@ TEST_F(Hostile, WhoProvesNothingMayNothing) {
   EXPECT_THAT(nobody.ask(with("")),
               AllOf(HasSubstr("HTTP/1.1 403 "), HasSubstr(R"(User \"system:anonymous\")")));
   const auto part = [](const std::string& json) {
-    std::string out = client::base64_encode(json);
+    std::string out = base64(json);
     out.erase(out.find_last_not_of('=') + 1);
     return out;
   };
