@@ -229,7 +229,7 @@ class Run {
   WallTime now_;
   const Object* testbed_ = nullptr;
   std::optional<slots::Ledger> ledger_;
-  Progress progress_;
+  SchedulingProgress progress_;
   std::vector<Order> orders_;
   SchedulingFindings found_;
   Plan plan_;
