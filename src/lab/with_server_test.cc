@@ -78,8 +78,7 @@ TEST_P(WithServer, EventsTellWhatKubeletsTell) {
   lab->set_health("node-0", Health::kNotReady);
   server.world.run_for(2min);
   std::map<std::string, std::string> told;
-  const auto events = server.list(kube::kCoreEvent);
-  for (const kube::Object& event : events->items) {
+  for (const kube::Object& event : server.list(kube::kCoreEvent)->items) {
     EXPECT_EQ(event.member("reportingComponent").text(), "kubelet") << event.json();
     told[event.member("reason").text()] = event.member("message").text();
   }

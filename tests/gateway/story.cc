@@ -7,6 +7,21 @@
 #include "gateway/stomp.h"
 
 namespace berth::gateway {
+namespace {
+
+std::string definition(Topic topic) {
+  const kube::Kind& kind = kube::kind_of(kind_of(topic));
+  return fmt::format(
+      R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{)"
+      R"("name":"{0}.{1}"}},"spec":{{"group":"{1}","scope":"Namespaced","names":{{"plural":"{0}",)"
+      R"("singular":"{2}","kind":"{3}","listKind":"{3}List"}},"versions":[{{"name":"v1alpha1",)"
+      R"("served":true,"storage":true,"schema":{{"openAPIV3Schema":{{"type":"object",)"
+      R"("x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
+      kind.plural, kind.group, kind.plural.substr(0, kind.plural.size() - 1), kind.kind);
+}
+
+}  // namespace
+
 Story::Story(ServiceOptions options) {
   cluster::ClusterOptions parts{.token_key = "key", .owner_token = "owners"};
   parts.lab.reset();
@@ -17,6 +32,7 @@ Story::Story(ServiceOptions options) {
   pass(1s);
   transport = cluster->owner();
   api = std::make_unique<client::Api>(scope, *transport, Random(2));
+  for (const Topic topic : kTopics) create(definition(topic));
   pass(5s);
   options.gateway.limits.requests_per_address = 1e6;
   options.gateway.limits.requests_in_all = 1e6;

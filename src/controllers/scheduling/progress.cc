@@ -12,22 +12,21 @@ using kube::SchedulingView;
 using kube::SlotKinds;
 using runtime::View;
 
-const JobProgress* SchedulingProgress::find(const Key& job) const {
+const JobProgress* Progress::find(const Key& job) const {
   for (const JobProgress& one : jobs)
     if (one.job == job) return &one;
   return nullptr;
 }
-bool SchedulingProgress::entries_left() const {
+bool Progress::entries_left() const {
   return std::any_of(jobs.begin(), jobs.end(), [](const auto& one) { return one.left > 0; });
 }
-bool SchedulingProgress::runs_open() const {
+bool Progress::runs_open() const {
   return std::any_of(jobs.begin(), jobs.end(), [](const auto& one) { return one.started(); });
 }
 
-SchedulingProgress progress_of(const View& view, const SlotKinds& kinds,
-                               const SchedulingView& scheduling, const slots::Ledger* ledger,
-                               WallTime now) {
-  SchedulingProgress progress;
+Progress progress_of(const View& view, const SlotKinds& kinds, const SchedulingView& scheduling,
+                     const slots::Ledger* ledger, WallTime now) {
+  Progress progress;
   const Object& self = scheduling.object();
   std::vector<Key> names = scheduling.jobs();
   const std::size_t in_spec = names.size();

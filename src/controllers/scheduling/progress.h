@@ -28,16 +28,15 @@ struct JobProgress {
   bool finished() const { return left == 0 && last_run > 0 && !started(); }
 };
 
-struct SchedulingProgress {
+struct Progress {
   std::vector<JobProgress> jobs;  // in the order of their entries, then those that were removed
   const JobProgress* find(const Key&) const;
   bool entries_left() const;
   bool runs_open() const;
 };
 // `ledger` may be null: the Testbed is gone, and its grants with it.
-SchedulingProgress progress_of(const runtime::View&, const kube::SlotKinds&,
-                               const kube::SchedulingView&, const slots::Ledger* ledger,
-                               WallTime now);
+Progress progress_of(const runtime::View&, const kube::SlotKinds&, const kube::SchedulingView&,
+                     const slots::Ledger* ledger, WallTime now);
 
 // Those that want the same things as this one, itself among them.
 ClaimFacts claim_facts(const runtime::View&, const kube::SlotKinds&, const kube::SchedulingView&,

@@ -229,7 +229,7 @@ class Run {
   WallTime now_;
   const Object* testbed_ = nullptr;
   std::optional<slots::Ledger> ledger_;
-  SchedulingProgress progress_;
+  Progress progress_;
   std::vector<Order> orders_;
   SchedulingFindings found_;
   Plan plan_;

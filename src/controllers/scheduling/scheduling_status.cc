@@ -33,8 +33,8 @@ std::string chip(const JobProgress& one) {
 
 class Summary {
  public:
-  Summary(const SchedulingView& view, const SchedulingProgress& progress,
-          const SchedulingFindings& found, WallTime now)
+  Summary(const SchedulingView& view, const Progress& progress, const SchedulingFindings& found,
+          WallTime now)
       : view_(view),
         progress_(progress),
         found_(found),
@@ -156,7 +156,7 @@ class Summary {
   }
 
   const SchedulingView& view_;
-  const SchedulingProgress& progress_;
+  const Progress& progress_;
   const SchedulingFindings& found_;
   WallTime now_;
   StatusDraft status_;
@@ -168,7 +168,7 @@ class Summary {
 
 }  // namespace
 
-SchedulingSummary scheduling_status(const SchedulingView& view, const SchedulingProgress& progress,
+SchedulingSummary scheduling_status(const SchedulingView& view, const Progress& progress,
                                     const SchedulingFindings& found, WallTime now) {
   return Summary(view, progress, found, now).summary();
 }

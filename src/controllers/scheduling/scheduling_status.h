@@ -24,7 +24,7 @@ struct SchedulingSummary {
   std::vector<std::pair<std::string, std::string>> told;  // events: reason and note
   std::optional<WallTime> look_again;
 };
-SchedulingSummary scheduling_status(const kube::SchedulingView&, const SchedulingProgress&,
+SchedulingSummary scheduling_status(const kube::SchedulingView&, const Progress&,
                                     const SchedulingFindings&, WallTime now);
 
 }  // namespace berth::controllers
