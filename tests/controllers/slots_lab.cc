@@ -141,7 +141,7 @@ SlotsLab::SlotsLab(LabOptions options, int nodes) : lab(std::move(options)) {
   lab.life = [](const Object& pod) {
     PodLife life;
     life.stop = 100ms;
-    if (!pod.label(kube::kGrantLabel).empty()) life.run = 20s;
+    if (pod.label(kube::kGhostLabel).empty()) life.run = 20s;
     return life;
   };
   auto inner = std::move(lab.server.on_commit);
