@@ -11,7 +11,6 @@
 #include "base/world.h"
 #include "client/api.h"
 #include "controllers/pods.h"
-#include "kube/ours/ours.h"
 #include "scheduler/config/config.h"
 #include "scheduler/plugins/registry.h"
 
@@ -182,29 +181,6 @@ TEST(Cluster, TakesWhatADeletedNamespaceHeldWithIt) {
   lab.world.run_for(2min);
   EXPECT_EQ(lab.count(kube::kNamespace, [](const auto& ns) { return ns.name() == "shop"; }), 0u);
   EXPECT_EQ(lab.count(kube::kConfigMap, [](const auto& map) { return map.ns() == "shop"; }), 0u);
-}
-
-TEST(Cluster, ESI_006_ESI_020_HoldsTheSlotsOfATestbed) {
-  Lab lab(3);
-  for (int i = 0; i < 3; ++i)
-    lab.api->patch(kube::kNode, {"", fmt::format("node-{}", i)},
-                   fmt::format(R"({{"metadata":{{"labels":{{"tuberlin.de/tb":"{}"}}}}}})", i),
-                   kube::PatchType::kMerge,
-                   lab.scope->done<kube::Object>(60s, [](const auto& done) { EXPECT_TRUE(done); }));
-  const kube::SlotKinds& kinds = kube::thesis_kinds();
-  lab.create(
-      R"({"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"Testbed","metadata":{"name":"tb","namespace":"default"},"spec":{"slotsPerNode":2,"nodeLabel":"tuberlin.de/tb","resourcesPerSlot":{"cpu":"750m","memory":"1Gi"}}})");
-  lab.world.run_for(1min);
-  const auto ghost = [](const kube::Object& pod) {
-    return running(pod) && pod.label(kube::kGhostLabel) == "true" &&
-           pod.member("spec")["priority"].integer() == kube::kGhostPriority;
-  };
-  EXPECT_EQ(lab.count(kube::kPod, ghost), 6u);
-  const std::vector<kube::Object> testbeds = lab.list(kinds.testbed);
-  ASSERT_EQ(testbeds.size(), 1u);
-  EXPECT_EQ(testbeds[0].status()["state"].text(), "SUCCESS");
-  EXPECT_EQ(testbeds[0].status()["slotCounts"]["free"].integer(), 6);
-  EXPECT_EQ(lab.list(kinds.ledger).size(), 1u);
 }
 
 // A day's worth of small jobs, arriving by chance.

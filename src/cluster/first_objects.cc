@@ -5,7 +5,6 @@
 
 #include "apiserver/admission/bootstrap.h"
 #include "controllers/registry.h"
-#include "kube/ours/ours.h"
 #include "runtime/home.h"
 
 namespace berth::cluster {
@@ -35,7 +34,6 @@ std::string controller_user(std::string_view controller) {
 
 std::vector<std::string> first_objects(const ClusterOptions& options) {
   std::vector<std::string> manifests = apiserver::bootstrap_objects({.client_ca = options.ca_pem});
-  for (std::string& manifest : kube::our_first_objects()) manifests.push_back(std::move(manifest));
   auto controllers = controllers::make_controllers(options.controllers);
   if (controllers)
     for (auto& controller : *controllers) add_controller_role(std::move(controller), manifests);

@@ -9,8 +9,8 @@
 
 namespace berth::cluster {
 
-// Manifests in JSON, in the order in which they are to be written: what the real server makes, the
-// kinds of our own, and a role of its own for every controller, with the rights that it declares.
+// Manifests in JSON, in the order in which they are to be written: what the real server makes, and
+// a role of its own for every controller, with the rights that it declares.
 std::vector<std::string> first_objects(const ClusterOptions&);
 
 // Who may do everything.
