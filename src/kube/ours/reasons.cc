@@ -46,7 +46,6 @@ constexpr ReasonRow kRows[] = {
     {"BatchJob", "Degraded", kRetriesExhausted, "Mend the application, then reset the job."},
     {"BatchJob", "Degraded", kExecutorLost,
      "Nothing is needed if the application replaces it; its slot is kept."},
-    {"Scheduling", "Acquired", kAcquiring, ""},
     {"Scheduling", "Acquired", kAcquired, ""},
     {"Scheduling", "Progressing", kRunning, ""},
     {"Scheduling", "Complete", kAllComplete, ""},

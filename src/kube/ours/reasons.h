@@ -32,11 +32,11 @@ inline constexpr std::string_view
     kSubmissionFailed = "SubmissionFailed", kApplicationFailed = "ApplicationFailed",
     kRetriesExhausted = "RetriesExhausted", kExecutorLost = "ExecutorLost",
     // Scheduling
-    kAcquiring = "Acquiring", kAcquired = "Acquired", kRunning = "Running",
-    kAllComplete = "AllComplete", kReleasing = "Releasing", kJobNotFound = "JobNotFound",
-    kJobHeld = "JobHeld", kTestbedHeld = "TestbedHeld", kTestbedNotFound = "TestbedNotFound",
-    kNotFirst = "NotFirst", kInvalidSlot = "InvalidSlot", kDuplicateJob = "DuplicateJob",
-    kJobFailed = "JobFailed", kStalled = "Stalled", kWaitingForCapacity = "WaitingForCapacity";
+    kAcquired = "Acquired", kRunning = "Running", kAllComplete = "AllComplete",
+    kReleasing = "Releasing", kJobNotFound = "JobNotFound", kJobHeld = "JobHeld",
+    kTestbedHeld = "TestbedHeld", kTestbedNotFound = "TestbedNotFound", kNotFirst = "NotFirst",
+    kInvalidSlot = "InvalidSlot", kDuplicateJob = "DuplicateJob", kJobFailed = "JobFailed",
+    kStalled = "Stalled", kWaitingForCapacity = "WaitingForCapacity";
 }  // namespace reason
 
 }  // namespace berth::kube
