@@ -40,7 +40,7 @@ struct UpOptions {
   std::string data_dir;
   bool ephemeral = false, fsync = false, salvage = false, demo = false;
   std::vector<std::string> apply, without, stages, usage;
-  std::string speed = "real", events = "auto";
+  std::string speed = "real";
   std::string scheduler_config;
   std::string controllers = "*";
   std::int64_t seed = 1;
@@ -206,11 +206,6 @@ Result<Plan> plan_of(const UpOptions& options) {
   if (Result<Ok> good = read_lab(options, parts); !good) return tl::unexpected(good.error());
   if (parts.lab && plan.cluster.speed.mode == cluster::Speed::Mode::kMax)
     parts.lab->heartbeat = lab::Heartbeat::kOnDemand;
-  // At full speed nobody looks on, and a simulation has better things to do.
-  if (parts.lab)
-    parts.lab->events =
-        options.events == "on" ||
-        (options.events == "auto" && plan.cluster.speed.mode != cluster::Speed::Mode::kMax);
   if (auto good = controllers::make_controllers(parts.controllers); !good)
     return tl::unexpected(usage_error("--controllers: " + good.error().message));
   const std::optional<fs::path> pki =
@@ -412,8 +407,6 @@ Command up() {
       .flag("--stages", &options->stages, "how pods and nodes live: KWOK Stage files", "FILE")
       .flag("--usage", &options->usage,
             "what containers use: KWOK ResourceUsage and ClusterResourceUsage files", "FILE")
-      .choice("--events", &options->events, {"auto", "on", "off"},
-              "tell what kubelets tell; auto: not at full speed")
       .flag("--without", &options->without, "leave out: scheduler, controllers, nodes, gateway",
             "PART")
       .flag("--scheduler-config", &options->scheduler_config, "a KubeSchedulerConfiguration (v1)",

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "kube/pod_view.h"
-#include "lab/kubelet_events.h"
 #include "lab/lab_state.h"
 
 namespace berth::lab {
@@ -62,8 +61,6 @@ Lab::Lab(Scope& parent, LabParts parts, LabOptions options)
       index_(std::make_unique<Index>()),
       beats_(std::make_unique<Beats>()) {
   beats_->uids = parts_.random.fork("lease-uids");
-  if (options_.events)
-    events_ = std::make_unique<KubeletEvents>(scope_, parts_.api, options_.user, parts_.random);
   scope_.on_close([this] {
     node_feed_.reset();
     pod_feed_.reset();

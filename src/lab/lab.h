@@ -27,7 +27,6 @@ namespace berth::lab {
 
 // Takes the place of the usual life of pods or nodes; see stages/stages.h.
 class Stages;
-class KubeletEvents;
 struct TemplateFacts;
 
 enum class Heartbeat : std::uint8_t {
@@ -47,7 +46,6 @@ struct LabOptions {
   Duration lease_period = 10s, lease_duration = 40s, status_period = 5min;
   // False: the statuses of pods go straight to the store unless a webhook or policy could object.
   bool always_ask = false;
-  bool events = false;  // tell what kubelets tell; not where stages say what happens
   std::shared_ptr<const Stages> stages = {};  // null: the life described in simulated-nodes.md
   kube::User user = {.name = "system:lab", .groups = {"system:masters", "system:authenticated"}};
 };
@@ -185,7 +183,6 @@ class Lab {
   std::unique_ptr<Feed> node_feed_, pod_feed_;
   std::unique_ptr<Beats> beats_;
   std::unique_ptr<Birth> birth_;
-  std::unique_ptr<KubeletEvents> events_;  // null: nothing is told
   std::shared_ptr<Silence> silence_ = std::make_shared<Silence>();
   WallTime started_{};
   std::uint64_t writes_ = 0, refused_ = 0, renewals_ = 0;

@@ -5,7 +5,6 @@
 
 #include "kube/pod_requests.h"
 #include "kube/pod_view.h"
-#include "lab/kubelet_events.h"
 #include "lab/lab_state.h"
 #include "lab/pod_life.h"
 
@@ -54,10 +53,7 @@ void Lab::on_pod(const kube::WatchEvent& event) {
     if (pods_[at].pod.revision() >= pod.revision()) return;
     pods_[at].pod = pod;
   }
-  if (pod.deleting() && pods_[at].stopping.unix_nanos == 0) {
-    pods_[at].stopping = wall();
-    if (events_ && !staged(kube::kPod) && beats(nodes_[pods_[at].node])) events_->pod_stops(pod);
-  }
+  if (pod.deleting() && pods_[at].stopping.unix_nanos == 0) pods_[at].stopping = wall();
   look_at_pod(at);
 }
 
@@ -253,10 +249,8 @@ void Lab::on_pod_written(std::uint32_t at, const kube::Object& was, Result<kube:
   if (reply) {
     if (const auto* object = std::get_if<kube::Object>(&reply->body);
         object != nullptr && object->valid() && object->kind() == kube::kPod &&
-        object->revision() > row.pod.revision()) {
+        object->revision() > row.pod.revision())
       row.pod = *object;
-      if (events_ && !staged(kube::kPod)) events_->pod_changed(was, *object);
-    }
     // Unless nothing has changed, there is more to see.
     if (row.pod.revision() != was.revision()) look_at_pod(at);
     return;

@@ -67,47 +67,6 @@ TEST_P(WithServer, NodesAreReadyAndPodsRunEndAndGo) {
   EXPECT_FALSE(pod("web").valid());
 }
 
-TEST_P(WithServer, EventsTellWhatKubeletsTell) {
-  LabOptions options = options_for(1);
-  options.events = true;
-  start(std::move(options));
-  create("web", R"(,"annotations":{"berth.dev/crash-after":"30s","berth.dev/crash-times":"2"})",
-         R"(,"nodeName":"node-0")");
-  server.world.run_for(2min);
-  ASSERT_TRUE(server.erase(kube::kPod, {"default", "web"}).has_value());
-  lab->set_health("node-0", Health::kNotReady);
-  server.world.run_for(2min);
-  std::map<std::string, std::string> told;
-  for (const kube::Object& event : server.list(kube::kCoreEvent)->items) {
-    EXPECT_EQ(event.member("reportingComponent").text(), "kubelet") << event.json();
-    told[event.member("reason").text()] = event.member("message").text();
-  }
-  const std::string uid(told["BackOff"].substr(told["BackOff"].find('(')));
-  EXPECT_EQ(told,
-            (std::map<std::string, std::string>{
-                {"Pulled",
-                 "Container image \"i\" already present on machine and can be accessed by "
-                 "the pod"},
-                {"Created", "Container created"},
-                {"Started", "Container started"},
-                {"BackOff", "Back-off restarting failed container c in pod web_default" + uid},
-                {"Killing", "Stopping container c"},
-                {"NodeNotReady", "Node node-0 status is now: NodeNotReady"}}));
-}
-
-TEST_P(WithServer, EventsAreFewHoweverManyPodsStart) {
-  LabOptions options = options_for(20);
-  options.events = true;
-  start(std::move(options));
-  for (int i = 0; i < 1000; ++i)
-    create(fmt::format("pod-{}", i), "", fmt::format(R"(,"nodeName":"node-{:02}")", i % 20));
-  server.world.run_for(1min);
-  EXPECT_EQ(lab->counts().running, 1000u);
-  const std::size_t told = server.list(kube::kCoreEvent)->items.size();
-  EXPECT_GT(told, 1000u);
-  EXPECT_LT(told, 2000u);
-}
-
 TEST_P(WithServer, ConditionsStandInTheOrderOfKubelets) {
   start(options_for(1));
   create("web", "", "");
