@@ -26,8 +26,8 @@ std::string type(std::int64_t ahead, bool summer) {
 // One hour ahead, two from 1000 on, and what the footer says from 2000 on.
 std::string file(std::string_view footer, std::string_view kinds = {"\1\0", 2}) {
   return header('2', 0, 1) + type(0, false) + "UTC" + '\0' + header('2', 2, 2) + number(1000, 8) +
-         number(2000, 8) + std::string(kinds) + type(3600, false) + type(7200, true) + "ABC" + '\0' +
-         std::string(footer);
+         number(2000, 8) + std::string(kinds) + type(3600, false) + type(7200, true) + "ABC" +
+         '\0' + std::string(footer);
 }
 
 Duration ahead(const TimeZone& zone, const char* at) { return zone.ahead_at(*parse_time(at)); }
@@ -106,8 +106,8 @@ TEST(TimeZone, IsFoundByItsName) {
 TEST(TimeZone, TakesATimeThatClocksSkipOrShowTwiceAsGoDoes) {
   const auto zone = TimeZone::parse(file("\nCET-1CEST,M3.5.0,M10.5.0/3\n"));
   const auto utc = [&](const char* local) {
-    return time_text({zone->from_local(parse_time(local)->unix_nanos / 1'000'000'000) *
-                      1'000'000'000});
+    return time_text(
+        {zone->from_local(parse_time(local)->unix_nanos / 1'000'000'000) * 1'000'000'000});
   };
   EXPECT_EQ(utc("2026-07-01T12:00:00Z"), "2026-07-01T10:00:00Z");
   EXPECT_EQ(utc("2026-03-29T02:30:00Z"), "2026-03-29T01:30:00Z");  // skipped

@@ -43,8 +43,8 @@ class ObserveCluster : public ::testing::Test {
       if (batch->map) map.take(*batch->map);
     });
     whole = std::make_unique<cluster::Cluster>(world, metrics,
-                                                 Logger(sink, world.clock(), LogLevel::kWarn),
-                                                 Random(1), std::move(options));
+                                               Logger(sink, world.clock(), LogLevel::kWarn),
+                                               Random(1), std::move(options));
     whole->start([](const Result<Ok>& started) { EXPECT_TRUE(started); });
     world.run_for(1s);
     transport = whole->owner();

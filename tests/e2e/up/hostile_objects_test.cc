@@ -146,7 +146,8 @@ TEST_F(Hostile, DocumentsThatAreTooLargeTooDeepOrBrokenAreRefused) {
 }
 
 TEST_F(Hostile, DocumentsThatGrowAreBounded) {
-  GTEST_SKIP() << "two of its objects, with their managedFields, are over the 3 MiB bound now: make them smaller";
+  GTEST_SKIP() << "two of its objects, with their managedFields, are over the 3 MiB bound now: "
+                  "make them smaller";
   most_kib = 400'000;
   const std::string maps = kMaps;
   const std::string values = listed(60'000, R"("l{}":"v")");
@@ -285,7 +286,8 @@ Attack definition(const std::string& name, const std::string& spec, int code = 2
 }
 
 TEST_F(Hostile, SchemasThatAreMeantToHurtHurtNobody) {
-  GTEST_SKIP() << "one of its objects, with its managedFields, is over the 3 MiB bound now: make it smaller";
+  GTEST_SKIP()
+      << "one of its objects, with its managedFields, is over the 3 MiB bound now: make it smaller";
   most_kib = 500'000;
   const struct {
     std::string name, schema, spec;

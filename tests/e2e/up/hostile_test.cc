@@ -216,7 +216,8 @@ TEST_F(Hostile, ThreeThousandConnectionsAtOnceAreJustConnections) {
 }
 
 TEST_F(Hostile, RequestsBeforeTheirTurnAreAnsweredOneAfterTheOther) {
-  GTEST_SKIP() << "1 of 2,001 pipelined answers was heard: find out whether the door or this reader loses them";
+  GTEST_SKIP() << "1 of 2,001 pipelined answers was heard: find out whether the door or this "
+                  "reader loses them";
   constexpr int kRequests = 2'000;
   std::string many;
   for (int i = 0; i < kRequests; ++i) many += "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n";
