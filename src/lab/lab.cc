@@ -189,7 +189,7 @@ std::vector<kube::Object> Lab::pods_in(std::string_view ns) const {
 
 bool Lab::busy() const {
   if (birth_ != nullptr || !index_->flaps.empty()) return true;
-  return std::any_of(pods_.begin(), pods_.end(), [this](const PodRow& row) {
+  return std::any_of(pods_.begin(), pods_.end(), [](const PodRow& row) {
     return row.pod.valid() && (row.writing || row.timer != TimerId::kNone);
   });
 }
