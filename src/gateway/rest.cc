@@ -29,7 +29,7 @@ Error not_found(Topic topic, std::string_view name) {
 Error not_ready() {
   return {.reason = Reason::kServiceUnavailable,
           .message = fmt::format("the gateway has not seen the cluster yet: are the kinds of {} "
-                                 "installed? berth install prints them",
+                                 "installed? kubectl apply -f src/kube/ours/crds installs them",
                                  kGroup),
           .retry_after = 1s};
 }
