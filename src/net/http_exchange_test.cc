@@ -290,6 +290,23 @@ TEST(TlsExchange, RefusesClientsThatProveNothing) {
   EXPECT_FALSE(lab.call(*HttpClient::create(lab.io, options).value(), {}).get());
 }
 
+TEST(TlsExchange, AServersCertificateCanBeReplacedWhileItServes) {
+  const TestCertificates before, after;
+  TestLab lab;
+  const TestServer server = lab.serve(echo_body, tls_server_options(before));
+  const auto old_client = HttpClient::create(lab.io, https(server.port(), before)).value();
+  const auto new_client = HttpClient::create(lab.io, https(server.port(), after)).value();
+  const auto works = [&](HttpClient& client) { return lab.call(client, {}).get().has_value(); };
+  EXPECT_TRUE(works(*old_client));
+  EXPECT_FALSE(works(*new_client));
+  EXPECT_FALSE(server.server->use({.certificate_pem = "none", .key_pem = "none"}));
+  EXPECT_TRUE(works(*old_client)) << "what cannot be used changes nothing";
+  ASSERT_TRUE(server.server->use(*tls_server_options(after).tls));
+  EXPECT_TRUE(works(*old_client)) << "its connection is open";
+  EXPECT_TRUE(works(*new_client));
+  EXPECT_FALSE(works(*HttpClient::create(lab.io, https(server.port(), before)).value()));
+}
+
 TEST(TlsExchange, PlainPeersAreToldApart) {
   const TestCertificates c;
   TestLab lab;

@@ -36,6 +36,8 @@ class Engine final : public ConversationHost {
     check_drained();
   }
 
+  void use(TlsContext context) { context_ = std::move(context); }
+
   void close() {
     listener_.reset();
     for_each([](Conversation& c) { c.close(); });
@@ -111,6 +113,12 @@ class LoopServer final : public HttpServer {
   std::uint16_t port() const override { return port_; }
   void drain(Done<Ok> drained) override {
     loop_.post([e = engine_, d = std::move(drained)]() mutable { e->drain(std::move(d)); });
+  }
+  Result<Ok> use(const TlsServerOptions& options) override {
+    auto made = make_context(options);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    loop_.post([e = engine_, context = std::move(*made)]() mutable { e->use(std::move(context)); });
+    return Ok{};
   }
 
  private:

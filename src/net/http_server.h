@@ -94,6 +94,9 @@ class HttpServer {
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual void drain(Done<Ok>) = 0;  // stop accepting, finish requests in progress
+  // Of a server with TLS, from any thread: connections that come from now on see these. Those that
+  // are open go on with what they began with. An error leaves everything as it was.
+  virtual Result<Ok> use(const TlsServerOptions&) = 0;
 };
 
 }  // namespace berth::net

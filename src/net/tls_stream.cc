@@ -157,19 +157,32 @@ class TlsStream final : public Stream {
     report(tl::unexpected(*broken_));
   }
 
-  // Moves waiting plain text into the engine, a bounded piece at a time.
+  // Moves waiting plain text into the engine, a bounded piece at a time. Records are filled: a head
+  // of its own, or the two ends of a chunk, would cost as much as what they enclose.
   void encrypt() {
-    for (;;) {
+    while (BIO_ctrl_pending(out_) < kPiece) {
       while (piece_ < pieces_.size() && pieces_[piece_].empty()) ++piece_;
-      if (piece_ == pieces_.size() || BIO_ctrl_pending(out_) >= kPiece) return;
-      std::string_view& rest = pieces_[piece_];
+      if (piece_ == pieces_.size()) return;
+      std::string_view record = pieces_[piece_].substr(0, kRecord);
+      if (record.size() < kRecord && piece_ + 1 < pieces_.size()) {
+        plain_record_.clear();
+        for (std::size_t i = piece_; i < pieces_.size() && plain_record_.size() < kRecord; ++i)
+          plain_record_.append(pieces_[i].substr(0, kRecord - plain_record_.size()));
+        record = plain_record_;
+      }
       std::size_t taken = 0;
       ERR_clear_error();
-      if (SSL_write_ex(ssl_.get(), rest.data(), std::min(rest.size(), kRecord), &taken) != 1) {
+      if (SSL_write_ex(ssl_.get(), record.data(), record.size(), &taken) != 1) {
         broken_ = failure(tls_error());
         return;
       }
-      rest.remove_prefix(taken);
+      for (; taken > 0; ++piece_) {
+        std::string_view& rest = pieces_[piece_];
+        const std::size_t part = std::min(taken, rest.size());
+        rest.remove_prefix(part);
+        taken -= part;
+        if (!rest.empty()) break;
+      }
     }
   }
 
@@ -226,6 +239,7 @@ class TlsStream final : public Stream {
   bool sending_ = false;
   bool ending_ = false;
   std::string plain_;
+  std::string plain_record_;  // put together of several pieces
   std::string cipher_;
 };
 
