@@ -298,5 +298,108 @@ TEST(CustomKindsAfterARestart, ServeWhatTheyServedBeforeTheFirstRequest) {
   second.world.run_until_idle(std::chrono::seconds(1));
 }
 
+// The texts are those of kube-apiserver 1.36.
+TEST_F(CustomKindsTest, RulesAreAskedOfEveryObject) {
+  define({.schema = R"j(
+    "s":{"type":"string","x-kubernetes-validations":[{"rule":"self != 'x'"}]},
+    "i":{"type":"integer","x-kubernetes-validations":[{"rule":"100 / self > 1"}]},
+    "b":{"type":"boolean","x-kubernetes-validations":[{"rule":"self","message":"m"}]},
+    "a":{"type":"array","items":{"type":"integer"},"x-kubernetes-validations":[{"rule":"size(self) > 2","message":"m"}]},
+    "q":{"type":"array","items":{"type":"integer"},"x-kubernetes-validations":[{"rule":"size(self) > 2","message":"m","reason":"FieldValueRequired"}]},
+    "is":{"x-kubernetes-int-or-string":true,"x-kubernetes-validations":[{"rule":"self + 1 > 2","message":"m"}]},
+    "nu":{"type":"string","nullable":true,"x-kubernetes-validations":[{"rule":"self != 'x'","messageExpression":"'has ' + self"}]},
+    "m":{"type":"object","additionalProperties":{"type":"string"},"x-kubernetes-validations":[{"rule":"self.all(k, k != 'x')","fieldPath":"['x']"}]},
+    "t":{"type":"string","format":"date-time","x-kubernetes-validations":[{"rule":"self > timestamp('2026-01-01T00:00:00Z')","message":"m"}]},
+    "size":{"type":"integer"})j"});
+  struct Row {
+    const char *spec, *said;
+  };
+  const Row rows[] = {
+      {R"("s":"x")", R"(spec.s: Invalid value: "x": failed rule: self != 'x')"},
+      {R"("i":0)",
+       R"(spec.i: Invalid value: "integer": division by zero evaluating rule: 100 / self > 1)"},
+      {R"("i":200)", "spec.i: Invalid value: 200: failed rule: 100 / self > 1"},
+      {R"("b":false)", "spec.b: Invalid value: false: m"},
+      {R"("a":[1])", "spec.a: Invalid value: m"},
+      {R"("q":[1])", "spec.q: Required value: m"},
+      {R"("is":1)", "spec.is: Invalid value: 1: m"},
+      {R"("is":"s")",
+       R"(spec.is: Invalid value: "": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: m)"},
+      {R"("nu":"x")", R"(spec.nu: Invalid value: "x": has x)"},
+      {R"("nu":null)", ""},
+      {R"("m":{"x":"y"})", "spec.m.[x]: Invalid value: failed rule: self.all(k, k != 'x')"},
+      {R"("t":"2025-01-01T00:00:00Z")", R"(spec.t: Invalid value: "2025-01-01T00:00:00Z": m)"},
+      {R"("s":"y","i":3,"b":true,"a":[1,2,3],"t":"2026-01-01T00:00:00.5Z")", ""}};
+  int made = 0;
+  for (const Row& row : rows) {
+    const std::string name = fmt::format("w{}", ++made);
+    const std::string said = why_not(server.create(kind(), "default", widget(name, row.spec)));
+    EXPECT_EQ(said, *row.said == '\0'
+                        ? std::string()
+                        : fmt::format(R"(Widget.example.com "{}" is invalid: {})", name, row.said));
+  }
+}
+
+TEST_F(CustomKindsTest, WhatWasWrongBeforeARuleCameIsLetBe) {
+  define();
+  ASSERT_EQ(why_not(server.create(kind(), "default", widget("w", R"("size":3)"))), "");
+  const auto ruled = [&](std::string_view rules) {
+    ASSERT_EQ(
+        why_not(server.patch(
+            kCustomResourceDefinition, {"", "widgets.example.com"},
+            fmt::format(
+                R"([{{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/x-kubernetes-validations","value":{}}}])",
+                rules),
+            PatchType::kJson)),
+        "");
+    server.world.run_until_idle(std::chrono::seconds(1));
+  };
+  ruled(R"([{"rule":"self > 5","message":"too small"}])");
+  const auto change = [&](std::string_view patch) {
+    return why_not(server.patch(kind(), {"default", "w"}, patch));
+  };
+  EXPECT_EQ(change(R"({"spec":{"color":"blue"}})"), "");
+  EXPECT_EQ(change(R"({"spec":{"size":4}})"),
+            R"(Widget.example.com "w" is invalid: spec.size: Invalid value: 4: too small)");
+  ruled(R"([{"rule":"self >= oldSelf","message":"only grows"}])");
+  EXPECT_EQ(change(R"({"spec":{"size":2}})"),
+            R"(Widget.example.com "w" is invalid: spec.size: Invalid value: 2: only grows)");
+  EXPECT_EQ(change(R"({"spec":{"size":4}})"), "");
+}
+
+TEST_F(CustomKindsTest, ARuleThatCostsTooMuchRefusesTheObjectAndNotTheServer) {
+  define({.schema = R"j("size":{"type":"integer"},"l":{"type":"array","items":{"type":"integer"},
+    "x-kubernetes-validations":[{"rule":"self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"}]})j"});
+  std::string numbers = "1";
+  for (int i = 0; i < 999; ++i) numbers += ",1";
+  EXPECT_EQ(
+      why_not(server.create(kind(), "default", widget("w", fmt::format(R"("l":[{}])", numbers)))),
+      R"(Widget.example.com "w" is invalid: spec.l: Invalid value: "array": validation failed due to running out of cost budget, no further validation rules will be run)");
+  EXPECT_EQ(why_not(server.create(kind(), "default", widget("w", R"("l":[1,2,3])"))), "");
+}
+
+TEST_F(CustomKindsTest, RulesBeyondTheLanguageAreRefusedWithTheirPlace) {
+  const auto said = [&](std::string_view rules) {
+    return why_not(server.create(
+        kCustomResourceDefinition, "",
+        crd({.schema = fmt::format(
+                 R"("size":{{"type":"integer"}},"s":{{"type":"string","x-kubernetes-validations":[{}]}},"l":{{"type":"array","items":{{"type":"integer"{}}}}})",
+                 rules, "")})));
+  };
+  const std::string head =
+      R"(CustomResourceDefinition.apiextensions.k8s.io "widgets.example.com" is invalid: spec.validation.openAPIV3Schema.properties[spec].properties[s].x-kubernetes-validations[0])";
+  EXPECT_EQ(
+      said(R"({"rule":"self.split(',').size() > 1"})"),
+      head +
+          R"(.rule: Invalid value: {"Rule":"self.split(',').size() \u003e 1","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:11: the function 'split' is not supported by this server)"
+          "\n | self.split(',').size() > 1\n | ..........^");
+  EXPECT_EQ(said(R"({"rule":" "})"), head + ".rule: Required value: rule is not specified");
+  EXPECT_EQ(
+      said(R"({"rule":"self ==\n'x'"})"),
+      head + ".message: Required value: message must be specified if rule contains line breaks");
+  EXPECT_EQ(said(R"({"rule":"true","fieldPath":".a"})"),
+            head + R"(.fieldPath: Invalid value: ".a": must be a valid path)");
+}
+
 }  // namespace
 }  // namespace berth::apiserver

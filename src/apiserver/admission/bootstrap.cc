@@ -124,10 +124,15 @@ void write_bootstrap(Store& store, const std::vector<std::string>& manifests, Wa
     write_object(store, manifest, now, uid, Present::kKept);
 }
 
+void write_current(Store& store, const std::vector<std::string>& manifests, WallTime now,
+                   const std::function<std::string()>& uid) {
+  for (const std::string& manifest : manifests)
+    write_object(store, manifest, now, uid, Present::kReplaced);
+}
+
 void write_own_service(Store& store, const std::string& address, std::uint16_t port, WallTime now,
                        const std::function<std::string()>& uid, const ServiceRange& services) {
-  for (const std::string& manifest : own_service(address, port, services))
-    write_object(store, manifest, now, uid, Present::kReplaced);
+  write_current(store, own_service(address, port, services), now, uid);
 }
 
 }  // namespace berth::apiserver

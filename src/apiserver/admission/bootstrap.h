@@ -24,6 +24,10 @@ std::vector<std::string> bootstrap_objects(const BootstrapOptions&);
 void write_bootstrap(Store&, const std::vector<std::string>& manifests, WallTime now,
                      const std::function<std::string()>& uid);
 
+// The same, but what is there already is made to say what the manifests say.
+void write_current(Store&, const std::vector<std::string>& manifests, WallTime now,
+                   const std::function<std::string()>& uid);
+
 // Publishes where this server is reached, as the service `kubernetes` in the namespace default;
 // clients take it for granted. What an earlier start said of another place is replaced.
 void write_own_service(Store&, const std::string& address, std::uint16_t port, WallTime now,

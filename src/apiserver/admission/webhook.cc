@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/admission/refusal.h"
 #include "apiserver/auth/user_info.h"
 #include "apiserver/kinds/rules.h"
 #include "base/base64.h"
@@ -42,6 +43,7 @@ Webhook read(json::Slice hook, std::string id) {
               .rules = {},
               .namespaces = {},
               .objects = {},
+              .conditions = {},
               .problem = {},
               .review_version = {}};
   for (const json::Slice rule : hook["rules"].elements()) {
@@ -67,8 +69,14 @@ Webhook read(json::Slice hook, std::string id) {
     out.problem =
         "could not create admission objects: webhook does not accept known AdmissionReview "
         "versions (v1, v1beta1)";
-  if (hook["matchConditions"].size() > 0)
-    out.problem = "its matchConditions are CEL expressions, which this server does not evaluate";
+  for (const json::Slice each : hook["matchConditions"].elements()) {
+    std::string expression = each["expression"].text();
+    auto program = compile_condition(expression);
+    if (program)
+      out.conditions.push_back({std::move(expression), std::move(*program)});
+    else
+      out.problem = program.error().message;
+  }
   out.ignore_failure = hook["failurePolicy"].equals("Ignore");
   out.equivalent = !hook["matchPolicy"].equals("Exact");
   out.reinvoke = hook["reinvocationPolicy"].equals("IfNeeded");
@@ -102,22 +110,26 @@ std::string_view namespace_of(const AdmissionCall& call) {
   return call.row.id == kube::kNamespace ? std::string_view(call.name) : call.request.ns;
 }
 
-bool rule_matches(const WebhookRule& rule, const AdmissionCall& call, const kube::Kind& as) {
-  const bool in_cluster = call.row.id == kube::kNamespace || call.request.ns.empty();
-  if (rule.scope != "*" && (rule.scope == "Cluster") != in_cluster) return false;
-  if (!has_or_star(rule.operations, operation_text(call.operation)) ||
-      !has_or_star(rule.groups, as.group) || !has_or_star(rule.versions, as.version))
+bool rule_names(const WebhookRule& rule, Operation operation, const kube::Kind& kind,
+                std::string_view subresource) {
+  if (!has_or_star(rule.operations, operation_text(operation)) ||
+      !has_or_star(rule.groups, kind.group) || !has_or_star(rule.versions, kind.version))
     return false;
   for (const std::string_view each : rule.resources) {
     const std::size_t slash = each.find('/');
     const std::string_view resource = each.substr(0, slash);
     const std::string_view sub =
         slash == std::string_view::npos ? std::string_view() : each.substr(slash + 1);
-    if ((resource == "*" || resource == as.plural) &&
-        (sub == "*" || sub == call.request.subresource))
+    if ((resource == "*" || resource == kind.plural) && (sub == "*" || sub == subresource))
       return true;
   }
   return false;
+}
+
+bool rule_matches(const WebhookRule& rule, const AdmissionCall& call, const kube::Kind& as) {
+  const bool in_cluster = call.row.id == kube::kNamespace || call.request.ns.empty();
+  if (rule.scope != "*" && (rule.scope == "Cluster") != in_cluster) return false;
+  return rule_names(rule, call.operation, as, call.request.subresource);
 }
 
 Peek new_labels(const AdmissionCall& call) {
@@ -210,9 +222,18 @@ std::vector<Webhook> webhooks_of(const kube::Object& configuration) {
   return out;
 }
 
-Result<std::optional<WebhookInvocation>> invocation_of(const Webhook& hook,
-                                                       const AdmissionCall& call,
-                                                       const Store& store, const Kinds& kinds) {
+bool may_ask(const Webhook& hook, Operation operation, const kube::Kind& kind,
+             std::string_view subresource) {
+  return std::any_of(hook.rules.begin(), hook.rules.end(), [&](const WebhookRule& rule) {
+    return rule_names(rule, operation, kind, subresource);
+  });
+}
+
+namespace {
+
+// By everything but its conditions.
+Result<std::optional<WebhookInvocation>> selected(const Webhook& hook, const AdmissionCall& call,
+                                                  const Store& store, const Kinds& kinds) {
   const std::optional<WebhookInvocation> none;
   // Its own configurations could otherwise never be repaired.
   if (call.row.kind.group == "admissionregistration.k8s.io") return none;
@@ -241,6 +262,20 @@ Result<std::optional<WebhookInvocation>> invocation_of(const Webhook& hook,
                                 .about = std::make_shared<const About>(
                                     About{.name = std::string(ns), .kind = "namespaces"})});
   return hook.namespaces.matches(in->labels()) ? found : none;
+}
+
+}  // namespace
+
+Result<std::optional<WebhookInvocation>> invocation_of(const Webhook& hook,
+                                                       const AdmissionCall& call,
+                                                       const Store& store, const Kinds& kinds) {
+  auto found = selected(hook, call, store, kinds);
+  if (!found || !*found || hook.conditions.empty()) return found;
+  std::string why;
+  const std::optional<bool> match = all_match(hook.conditions, review_of(**found, call, ""), why);
+  if (match) return *match ? found : std::optional<WebhookInvocation>();
+  if (hook.ignore_failure) return std::optional<WebhookInvocation>();
+  return tl::unexpected(refusal(call, why));
 }
 
 std::string review_of(const WebhookInvocation& invocation, const AdmissionCall& call,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/match_conditions.h"
 #include "apiserver/admission/webhook_caller.h"
 #include "apiserver/kinds/registry.h"
 #include "apiserver/store/store.h"
@@ -28,6 +29,7 @@ struct Webhook {
   WebhookTarget target;
   std::vector<WebhookRule> rules;
   kube::LabelSelector namespaces, objects;
+  std::vector<MatchCondition> conditions;
   std::string problem;  // why it cannot be asked at all; "": it can
   std::string review_version;
   bool ignore_failure = false, equivalent = false, reinvoke = false, dry_runs = false;
@@ -37,12 +39,16 @@ struct Webhook {
 // Those of a Mutating- or ValidatingWebhookConfiguration, in their order.
 std::vector<Webhook> webhooks_of(const kube::Object& configuration);
 
+// False: by its rules it never hears of this. For who would do without a request.
+bool may_ask(const Webhook&, Operation, const kube::Kind&, std::string_view subresource);
+
 // How a webhook is asked: perhaps under another version's name than the request's.
 struct WebhookInvocation {
   const Webhook* hook = nullptr;
   const KindRow* as = nullptr;
 };
-// Nothing: it does not want to hear of it. An error where its namespace is not there.
+// Nothing: it does not want to hear of it. An error where its namespace is not there, or where its
+// conditions cannot be told and it must not be passed over.
 Result<std::optional<WebhookInvocation>> invocation_of(const Webhook&, const AdmissionCall&,
                                                        const Store&, const Kinds&);
 

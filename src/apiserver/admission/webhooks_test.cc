@@ -332,7 +332,15 @@ INSTANTIATE_TEST_SUITE_P(
                  false},
         MatchRow{"ItsLabels", "", R"("objectSelector":{"matchLabels":{"app":"x"}})",
                  R"(,"labels":{"app":"x"})", true},
-        MatchRow{"OtherLabels", "", R"("objectSelector":{"matchLabels":{"app":"x"}})", "", false}),
+        MatchRow{"OtherLabels", "", R"("objectSelector":{"matchLabels":{"app":"x"}})", "", false},
+        MatchRow{
+            "ItsConditions", "",
+            R"("matchConditions":[{"name":"a","expression":"request.operation == 'CREATE' && oldObject == null"},{"name":"b","expression":"has(object.metadata.labels) && object.metadata.labels.app == 'x'"}])",
+            R"(,"labels":{"app":"x"})", true},
+        MatchRow{
+            "OneConditionIsFalse", "",
+            R"("matchConditions":[{"name":"a","expression":"object.nope == 1"},{"name":"b","expression":"'system:masters' in request.userInfo.groups && false"}])",
+            "", false}),
     [](const auto& each) { return each.param.name; });
 
 TEST_F(WebhooksTest, ItsOwnConfigurationsAreNeverAskedAbout) {
@@ -344,12 +352,49 @@ TEST_F(WebhooksTest, ItsOwnConfigurationsAreNeverAskedAbout) {
            ->call));
 }
 
-TEST_F(WebhooksTest, ConfigurationsWithExpressionsAreRefused) {
-  const auto trial = lab.create(
-      R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration","metadata":{"name":"x"},"webhooks":[{"name":"a.b.c","matchConditions":[{"name":"n","expression":"true"}]}]})");
+TEST_F(WebhooksTest, ConditionsThatCannotBeAreRefused) {
+  const auto said = [&](std::string_view conditions) {
+    const auto trial = lab.create(fmt::format(
+        R"({{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration","metadata":{{"name":"x"}},"webhooks":[{{"name":"a.b.c","matchConditions":[{}]}}]}})",
+        conditions));
+    return refused(webhook_configurations()->validate(*trial->call));
+  };
+  const std::string head =
+      R"(MutatingWebhookConfiguration.admissionregistration.k8s.io "x" is invalid: )";
+  EXPECT_EQ(said(R"({"name":"n","expression":"object.spec.x == 1 && request.dryRun"})"), "");
   EXPECT_EQ(
-      refused(webhook_configurations()->validate(*trial->call)),
-      R"(MutatingWebhookConfiguration.admissionregistration.k8s.io "x" is invalid: webhooks[0].matchConditions: Forbidden: this server does not evaluate CEL expressions)");
+      said(R"({"name":"n","expression":"object"})"),
+      head +
+          R"(webhooks[0].matchConditions[0].expression: Invalid value: "object": must evaluate to bool)");
+  EXPECT_EQ(
+      said(R"({"name":"n","expression":"obj == 1"})"),
+      head +
+          R"(webhooks[0].matchConditions[0].expression: Invalid value: "obj == 1": compilation failed: ERROR: <input>:1:1: undeclared reference to 'obj' (in container ''))"
+          "\n | obj == 1\n | ^");
+  EXPECT_THAT(said(R"({"name":"n","expression":"request.who == 'x'"})"),
+              testing::HasSubstr("undefined field 'who'"));
+  EXPECT_EQ(said(R"({"name":"","expression":"true"},{"name":"a","expression":" "})"),
+            head +
+                "[webhooks[0].matchConditions[0].name: Required value, "
+                "webhooks[0].matchConditions[1].expression: Required value]");
+  EXPECT_EQ(said(R"({"name":"a","expression":"true"},{"name":"a","expression":"true"})"),
+            head + R"(webhooks[0].matchConditions[1].name: Duplicate value: "a")");
+}
+
+TEST_F(WebhooksTest, ConditionsThatCannotBeToldFailOrAreIgnoredAsItsPolicySays) {
+  constexpr std::string_view kCondition =
+      R"("matchConditions":[{"name":"n","expression":"object.spec.nope == 1"}])";
+  configure("Mutating", "m", kCondition);
+  auto trial = pod();
+  const auto failed = run(*trial);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().reason, Reason::kForbidden);
+  EXPECT_THAT(
+      failed.error().message,
+      testing::HasSubstr(
+          R"(is forbidden: expression 'object.spec.nope == 1' resulted in error: no such key: nope)"));
+  configure("Mutating", "m", fmt::format(R"({},"failurePolicy":"Ignore")", kCondition));
+  EXPECT_FALSE(hooks.mutates(*pod()->call));
 }
 
 TEST_F(WebhooksTest, JudgesAreAskedAtTheSameTimeAndTheFirstRefusalCounts) {

@@ -10,6 +10,7 @@
 #include "apiserver/crd/custom_layout.h"
 #include "apiserver/edit/conform.h"
 #include "apiserver/edit/edit.h"
+#include "apiserver/kinds/extensions/cel_rules.h"
 #include "apiserver/kinds/extensions/shaping.h"
 #include "apiserver/kinds/extensions/structural.h"
 #include "apiserver/kinds/extensions/value_check.h"
@@ -56,20 +57,11 @@ Result<std::vector<std::string>> decode_custom(Value& document, const Structural
   return unknown;
 }
 
-bool has_presets(const Structural& schema) {
-  if (schema.items != nullptr && (schema.items->preset || has_presets(*schema.items))) return true;
-  if (schema.others != nullptr && (schema.others->preset || has_presets(*schema.others)))
-    return true;
-  for (const auto& [name, property] : schema.properties)
-    if (property->preset || has_presets(*property)) return true;
-  return false;
-}
-
 // Defaults of everything but what every object has.
 void fill_custom(Edit& edit, const Structural& schema) {
   for (const auto& [name, property] : schema.properties) {
     if (name == "metadata" || name == "kind" || name == "apiVersion") continue;
-    if (!property->preset && !has_presets(*property)) continue;
+    if (!property->preset && !property->presets_below) continue;
     Value* at = nullptr;
     if (name == "status") {
       at = &edit.status();
@@ -154,14 +146,31 @@ void check_scale(Peek document, const Scale& scale, bool of_status, Findings& fi
   if (!scale.status_replicas.empty()) check_count(document, scale.status_replicas, findings);
 }
 
+// k8s 1.36: rules may rely on what the schema says, so they are asked only of what obeys it.
+void check_rules_of(const Value& document, const RuleTreePtr& rules, Findings& findings,
+                    const Value* before) {
+  if (rules == nullptr) return;
+  for (const Cause& each : findings.causes())
+    for (const std::string_view blocking :
+         {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
+          "FieldValueTypeInvalid"})
+      if (each.reason == blocking)
+        return findings.invalid(Path("<nil>"), Shown::raw("null"),
+                                "some validation rules were not checked because the object was "
+                                "invalid; correct the existing errors to complete validation");
+  check_rules(document, *rules, "", findings, before);
+}
+
 void add_checks(KindRow& row, const StructuralPtr& schema, const Scale& scale) {
   const kube::Kind kind = row.kind;
-  row.check.push_back([schema, scale, kind](Edit& edit, Findings& findings) {
+  const RuleTreePtr rules = compile_rules(schema, true);
+  row.check.push_back([schema, scale, kind, rules](Edit& edit, Findings& findings) {
     const Value document = document_of(edit, kind);
     check_value(document, *schema, "", findings);
     check_scale(Peek(document), scale, false, findings);
     check_embedded(document, *schema, "", findings);
     check_lists(document, *schema, "", findings);
+    check_rules_of(document, rules, findings, nullptr);
   });
   const auto lists_if_they_were_good = [schema](const Value& document, const Value& before,
                                                 Findings& findings) {
@@ -170,15 +179,16 @@ void add_checks(KindRow& row, const StructuralPtr& schema, const Scale& scale) {
     if (old.empty()) check_lists(document, *schema, "", findings);
   };
   row.check_update.push_back(
-      [schema, scale, kind, lists_if_they_were_good](Edit& edit, Findings& findings) {
+      [schema, scale, kind, rules, lists_if_they_were_good](Edit& edit, Findings& findings) {
         const Value document = document_of(edit, kind), before = document_before(edit, kind);
         check_value(document, *schema, "", findings, &before);
         check_scale(Peek(document), scale, false, findings);
         check_embedded(document, *schema, "", findings);
         lists_if_they_were_good(document, before, findings);
+        check_rules_of(document, rules, findings, &before);
       });
   row.check_status.push_back(
-      [schema, scale, kind, lists_if_they_were_good](Edit& edit, Findings& findings) {
+      [schema, scale, kind, rules, lists_if_they_were_good](Edit& edit, Findings& findings) {
         const Value document = document_of(edit, kind), before = document_before(edit, kind);
         const Structural* status = schema->property("status");
         const Value* now = Peek(document)["status"].value();
@@ -186,6 +196,7 @@ void add_checks(KindRow& row, const StructuralPtr& schema, const Scale& scale) {
           check_value(*now, *status, "status", findings, Peek(before)["status"].value());
         check_scale(Peek(document), scale, true, findings);
         lists_if_they_were_good(document, before, findings);
+        check_rules_of(document, rules, findings, &before);
       });
 }
 
@@ -306,7 +317,7 @@ std::vector<KindRow> custom_rows(const kube::Object& object) {
     row.columns = custom_columns(version["additionalPrinterColumns"]);
     row.field_labels = custom_labels(version["selectableFields"]);
     row.decode = [schema](Value& document) { return decode_custom(document, *schema); };
-    const bool presets = has_presets(*schema);
+    const bool presets = schema->presets_below;
     if (presets) row.fill.push_back([schema](Edit& edit) { fill_custom(edit, *schema); });
     if (presets || row.id != table) {
       row.stored_as = table;

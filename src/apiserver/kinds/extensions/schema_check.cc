@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/kinds/extensions/cel_rules.h"
 #include "apiserver/kinds/extensions/schema_structure.h"
 #include "apiserver/kinds/extensions/shaping.h"
 #include "apiserver/kinds/extensions/structural.h"
@@ -70,10 +71,6 @@ class Rules {
       check(items, in(at, "items"), false, where);
     extensions(s, at);
     lists(s, at);
-    if (s["x-kubernetes-validations"].size() > 0)
-      findings_.forbidden(Path(in(at, "x-kubernetes-validations")),
-                          "rules in CEL are not supported by this server, which would have to "
-                          "accept objects that break them");
   }
 
  private:
@@ -220,8 +217,9 @@ class Rules {
 };
 
 // Defaults are values that the schema itself accepts.
-void check_presets(const Structural& schema, const std::string& at, bool in_meta,
+void check_presets(const StructuralPtr& schema_ptr, const std::string& at, bool in_meta,
                    Findings& findings) {
+  const Structural& schema = *schema_ptr;
   if (schema.preset && !in_meta) {
     const std::string place = in(at, "default");
     json::Value pruned(*schema.preset);
@@ -235,11 +233,15 @@ void check_presets(const Structural& schema, const std::string& at, bool in_meta
       inner.invalid(Path(place), Shown::raw(go_json(*schema.preset)), coerced.error().message);
     if (inner.empty()) check_embedded(*schema.preset, schema, place, inner);
     if (inner.empty()) check_value(*schema.preset, schema, place, inner);
+    // k8s 1.36: rules about the default itself hold for it, too.
+    if (inner.empty())
+      if (const RuleTreePtr rules = compile_rules(schema_ptr, false))
+        check_rules(*schema.preset, *rules, place, inner, nullptr);
     findings.add(inner);
   }
-  if (schema.items != nullptr) check_presets(*schema.items, in(at, "items"), in_meta, findings);
+  if (schema.items != nullptr) check_presets(schema.items, in(at, "items"), in_meta, findings);
   for (const auto& [key, property] : schema.properties)
-    check_presets(*property, keyed(at, "properties", key),
+    check_presets(property, keyed(at, "properties", key),
                   in_meta || (schema.embedded && one_of(key, {"metadata", "apiVersion", "kind"})),
                   findings);
 }
@@ -290,13 +292,15 @@ void check_schema(Peek schema, const std::string& at, bool has_status, Findings&
     own.forbidden(Path(in(at, "nullable")), "nullable cannot be true at the root");
   if (const std::string why = why_unreadable(schema); why.empty()) {
     Findings structure;
+    StructuralPtr read;
     check_structure(schema, at, structure);
     if (structure.empty()) {
-      const StructuralPtr read = read_structural(schema);
-      check_presets(*read, at, false, structure);
+      read = read_structural(schema);
+      check_presets(read, at, false, structure);
     }
     own.add(structure);
     Rules(own).check(schema, at, true, {});
+    if (read != nullptr) check_rule_texts(read, at, own);
   } else {
     Findings rules;
     Rules(rules).check(schema, at, true, {});

@@ -84,6 +84,25 @@ StructuralPtr read_structural(Peek schema) {
   out->list_type = schema["x-kubernetes-list-type"].text();
   out->list_keys = texts(schema["x-kubernetes-list-map-keys"]);
   out->atomic_map = schema["x-kubernetes-map-type"].is("atomic");
+  for (const json::Value& each : schema["x-kubernetes-validations"].elements()) {
+    const Peek rule(each);
+    out->rules.push_back({.rule = std::string(rule["rule"].text()),
+                          .message = std::string(rule["message"].text()),
+                          .message_expression = std::string(rule["messageExpression"].text()),
+                          .reason = std::string(rule["reason"].text()),
+                          .field_path = std::string(rule["fieldPath"].text()),
+                          .has_reason = rule["reason"].present(),
+                          .optional_old_self = rule["optionalOldSelf"].boolean()});
+  }
+  out->rules_below = !out->rules.empty();
+  const auto look_below = [&](const StructuralPtr& part) {
+    if (part == nullptr) return;
+    out->rules_below |= part->rules_below;
+    out->presets_below |= part->preset || part->presets_below;
+  };
+  look_below(out->items);
+  look_below(out->others);
+  for (const auto& [name, property] : out->properties) look_below(property);
   return out;
 }
 

@@ -19,6 +19,12 @@ namespace berth::apiserver {
 struct Structural;
 using StructuralPtr = std::shared_ptr<const Structural>;
 
+// One of x-kubernetes-validations, as it stands.
+struct WrittenRule {
+  std::string rule, message, message_expression, reason, field_path;
+  bool has_reason = false, optional_old_self = false;
+};
+
 // Immutable once made.
 struct Structural {
   std::string type;    // "": any, or told by int_or_string
@@ -48,6 +54,9 @@ struct Structural {
   std::string list_type = {};
   std::vector<std::string> list_keys = {};
   bool atomic_map = false;
+  std::vector<WrittenRule> rules = {};
+  bool rules_below = false;    // here, or in a part of it
+  bool presets_below = false;  // in a part of it
 
   const Structural* property(std::string_view name) const {
     const auto found = properties.find(name);
