@@ -406,10 +406,23 @@ std::string Object::annotation(std::string_view key) const { return annotations(
 
 std::vector<OwnerRef> Object::owners() const {
   std::vector<OwnerRef> out;
-  for (const json::Slice owner : json::Slice(doc_->place(kOwners)).elements())
-    out.push_back({owner["apiVersion"].text(), owner["kind"].text(), owner["name"].text(),
-                   owner["uid"].text(), owner["controller"].boolean(),
-                   owner["blockOwnerDeletion"].boolean()});
+  for (const json::Slice owner : json::Slice(doc_->place(kOwners)).elements()) {
+    OwnerRef& ref = out.emplace_back();
+    for (const auto [key, value] : owner.members()) {  // in one pass: it is asked for often
+      if (key == "apiVersion")
+        ref.api_version = value.text();
+      else if (key == "kind")
+        ref.kind = value.text();
+      else if (key == "name")
+        ref.name = value.text();
+      else if (key == "uid")
+        ref.uid = value.text();
+      else if (key == "controller")
+        ref.controller = value.boolean();
+      else if (key == "blockOwnerDeletion")
+        ref.block_owner_deletion = value.boolean();
+    }
+  }
   return out;
 }
 

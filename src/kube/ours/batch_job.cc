@@ -16,6 +16,8 @@ std::vector<Field> spec() {
       object("application", {text("kind").min(1).max(253).required().doc("Names a job kind."),
                              anything("spec").required()})
           .doc("An application of a kind that was added by configuration."),
+      reference("template")
+          .doc("The application of another BatchJob: so it can run beside itself."),
       anything("externalScheduler").doc("Data of the external scheduler; kept and never read."),
       object("activeScheduling", {text("name").min(1).max(253).required(),
                                   text("namespace").max(63), text("uid").max(128)})
@@ -28,8 +30,13 @@ std::vector<Field> spec() {
       object("retryPolicy",
              {integer("backoffLimit").at_least(0).at_most(100).otherwise("0"),
               integer("backoffSeconds").at_least(0).at_most(86'400).otherwise("10")}),
-      object("elastic", {boolean("restart").doc(
-                            "Submit it anew where its kind cannot change its size at run time.")}),
+      object("elastic",
+             {integer("maxSlots")
+                  .at_least(1)
+                  .doc("The most slots it may have while it runs; Spark is told to allocate "
+                       "executors dynamically up to that."),
+              boolean("restart").doc(
+                  "Submit it anew where its kind cannot change its size at run time.")}),
       integer("estimatedSeconds").at_least(0).doc("Of a run, until there is a history."),
   };
 }
@@ -52,14 +59,20 @@ std::vector<Field> status() {
       integer("closedRun").at_least(0).doc("The run that was closed last."),
       integer("attempt").at_least(0),
       time("startTime"),
-      time("submittedTime"),
+      time("stopTime"),
+      time("submittedTime").doc("When the application of this attempt was seen first."),
       time("retryTime"),
+      text("jobKind").doc("Of the run: what its application is."),
       list("scheduledEvents", run()).keyed_by({"run"}).doc("The runs that have ended."),
       list("pins",
            object("", {integer("slot").at_least(0).required(), text("podUid").max(128).required(),
                        text("podName").max(253), time("since")}))
           .keyed_by({"slot"})
           .doc("Slots that are promised to pods."),
+      list("pods", object("", {text("name").required(), text("node"), integer("slot")}))
+          .atomic()
+          .doc("The executors of the run that is open."),
+      text("resetSeen").doc("The last berth.dev/reset that was heeded."),
       object("activeScheduling", {text("name"), text("namespace"), text("uid")}),
       text("slots").doc("The Testbed's name."),
       slot_ids("slotIds"),
@@ -82,7 +95,7 @@ KindSpec batch_job_kind() {
       .column("Runs", "integer", ".status.closedRun")
       .column("Age", "date", ".metadata.creationTimestamp");
   kind.spec_field().exactly_one(
-      {"sparkSpec", "flinkSpec", "flinkClusterSpec", "jobSpec", "application"});
+      {"sparkSpec", "flinkSpec", "flinkClusterSpec", "jobSpec", "application", "template"});
   return kind;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/ours/kind_spec.h"
 
+#include "base/check.h"
 #include "json/writer.h"
 
 namespace berth::kube {
@@ -15,6 +16,13 @@ std::string texts(const std::vector<std::string>& values) {
 
 void write_required(json::Writer& w, const std::vector<std::string>& members) {
   w.object().member("required").raw(texts(members)).end();
+}
+
+void write_rule(json::Writer& w, const FieldRule& rule) {
+  w.object().member("rule").string(rule.rule).member("message").string(rule.message);
+  if (!rule.field_path.empty()) w.member("fieldPath").string(rule.field_path);
+  if (!rule.reason.empty()) w.member("reason").string(rule.reason);
+  w.end();
 }
 
 }  // namespace
@@ -35,7 +43,10 @@ Field& Field::otherwise(std::string json) { return fact("default", std::move(jso
 Field& Field::at_least(std::int64_t least) { return fact("minimum", std::to_string(least)); }
 Field& Field::at_most(std::int64_t most) { return fact("maximum", std::to_string(most)); }
 Field& Field::max(std::int64_t length) {
-  return fact(type_ == "array" ? "maxItems" : "maxLength", std::to_string(length));
+  return fact(type_ == "array"    ? "maxItems"
+              : type_ == "object" ? "maxProperties"
+                                  : "maxLength",
+              std::to_string(length));
 }
 Field& Field::min(std::int64_t length) {
   return fact(type_ == "array" ? "minItems" : "minLength", std::to_string(length));
@@ -61,6 +72,28 @@ Field& Field::keyed_by(std::vector<std::string> members) {
 }
 Field& Field::as_set() { return fact("x-kubernetes-list-type", "\"set\""); }
 Field& Field::atomic() { return fact("x-kubernetes-list-type", "\"atomic\""); }
+Field& Field::nullable() { return fact("nullable", "true"); }
+Field& Field::rule(FieldRule rule) {
+  rules_.push_back(std::move(rule));
+  return *this;
+}
+
+Field* Field::member(std::string_view name) {
+  for (Field& each : members_)
+    if (each.name_ == name) return &each;
+  return nullptr;
+}
+Field& Field::at(std::string_view path) {
+  if (path.empty()) return *this;
+  const std::size_t dot = path.find('.');
+  std::string_view first = path.substr(0, dot);
+  const bool inside = first.ends_with("[]");
+  if (inside) first.remove_suffix(2);
+  Field* found = member(first);
+  BERTH_CHECK(found != nullptr, "a part of a kind's description that is there");
+  if (inside) found = found->items_.empty() ? &found->values_.at(0) : &found->items_.at(0);
+  return found->at(dot == std::string_view::npos ? "" : path.substr(dot + 1));
+}
 
 std::string Field::schema() const {
   json::Writer w;
@@ -79,6 +112,11 @@ std::string Field::schema() const {
   }
   for (const Field& item : items_) w.member("items").raw(item.schema());
   for (const Field& value : values_) w.member("additionalProperties").raw(value.schema());
+  if (!rules_.empty()) {
+    w.member("x-kubernetes-validations").array();
+    for (const FieldRule& each : rules_) write_rule(w, each);
+    w.end();
+  }
   return w.end().take();
 }
 
@@ -86,10 +124,13 @@ Field text(std::string name) { return {std::move(name), "string"}; }
 Field integer(std::string name) { return Field(std::move(name), "integer").format("int64"); }
 Field boolean(std::string name) { return {std::move(name), "boolean"}; }
 Field time(std::string name) { return Field(std::move(name), "string").format("date-time"); }
-Field quantity(std::string name) {
+Field int_or_string(std::string name) {
   Field field(std::move(name), "");
   return field.fact("x-kubernetes-int-or-string", "true")
-      .fact("anyOf", R"([{"type":"integer"},{"type":"string"}])")
+      .fact("anyOf", R"([{"type":"integer"},{"type":"string"}])");
+}
+Field quantity(std::string name) {
+  return int_or_string(std::move(name))
       .pattern(
           R"(^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$)");
 }
@@ -128,6 +169,14 @@ Field conditions() {
       .keyed_by({"type"});
 }
 
+Field duration(std::string name) {
+  return text(std::move(name)).pattern("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$").max(32);
+}
+
+KindSpec& KindSpec::of_cluster() {
+  namespaced_ = false;
+  return *this;
+}
 KindSpec& KindSpec::short_name(std::string name) {
   short_names_.push_back(std::move(name));
   return *this;
@@ -149,9 +198,11 @@ KindSpec& KindSpec::column(std::string name, std::string type, std::string path)
   columns_.push_back({std::move(name), std::move(type), std::move(path)});
   return *this;
 }
-KindSpec KindSpec::in_group(std::string group) const {
+KindSpec KindSpec::in_group(std::string group, std::string version) const {
   KindSpec other = *this;
   other.group_ = std::move(group);
+  if (!version.empty()) other.version_ = std::move(version);
+  other.short_names_.clear();  // kubectl warns of one that two kinds have
   return other;
 }
 
@@ -172,7 +223,11 @@ std::string KindSpec::crd() const {
   std::string singular = kind_;
   for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   w.member("singular").string(singular).end();
-  w.member("scope").string("Namespaced").member("versions").array().object();
+  w.member("scope")
+      .string(namespaced_ ? "Namespaced" : "Cluster")
+      .member("versions")
+      .array()
+      .object();
   w.member("name").string(version_).member("served").boolean(true).member("storage").boolean(true);
   w.member("additionalPrinterColumns").array();
   for (const Column& column : columns_)

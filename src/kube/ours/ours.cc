@@ -10,7 +10,8 @@ KindId learnt(const KindSpec& spec) {
   return learn_kind({.group = spec.group(),
                      .version = spec.version(),
                      .kind = spec.kind(),
-                     .plural = spec.plural()});
+                     .plural = spec.plural(),
+                     .namespaced = spec.namespaced()});
 }
 
 SlotKinds learnt(const std::vector<KindSpec>& kinds, std::size_t first) {
@@ -33,6 +34,10 @@ std::vector<KindSpec> our_kinds() {
   std::vector<KindSpec> kinds = {testbed_kind(), batch_job_kind(), scheduling_kind(),
                                  slot_ledger_kind()};
   for (std::size_t i = 0; i < 4; ++i) kinds.push_back(kinds[i].in_group(std::string(kAliasGroup)));
+  const KindSpec job = scavenger_job_kind();
+  kinds.insert(kinds.end(),
+               {job, scavenger_policy_kind(), scavenger_quota_kind(), gromacs_to_tune_kind(),
+                job.in_group(std::string(kCeritGroup), std::string(kCeritVersion))});
   return kinds;
 }
 
@@ -43,6 +48,12 @@ std::vector<std::string> our_first_objects() {
       priority_class(kGhostClass, kGhostPriority, "Never", "Holds the room of a Testbed's slot."));
   manifests.push_back(priority_class(kExecutorClass, kExecutorPriority, "PreemptLowerPriority",
                                      "Runs in a slot of a Testbed."));
+  manifests.push_back(priority_class(kScavengerClass, kScavengerPriority, "Never",
+                                     "Runs while nobody else needs the room."));
+  manifests.push_back(priority_class(kStarvedClass, kStarvedPriority, "Never",
+                                     "A scavenger that was interrupted too often."));
+  manifests.push_back(priority_class(kPoliteClass, kPolitePriority, "Never",
+                                     "Ordinary, and leaves it to Berth to make room."));
   return manifests;
 }
 
@@ -52,6 +63,22 @@ const SlotKinds& thesis_kinds() {
 }
 const SlotKinds& alias_kinds() {
   static const SlotKinds kinds = learnt(our_kinds(), 4);
+  return kinds;
+}
+const ScavengerKinds& scavenger_kinds() {
+  static const ScavengerKinds kinds = {.job = learnt(scavenger_job_kind()),
+                                       .policy = learnt(scavenger_policy_kind()),
+                                       .quota = learnt(scavenger_quota_kind()),
+                                       .gromacs = learnt(gromacs_to_tune_kind())};
+  return kinds;
+}
+const ScavengerKinds& cerit_kinds() {
+  static const ScavengerKinds kinds = [] {
+    ScavengerKinds same = scavenger_kinds();
+    same.job =
+        learnt(scavenger_job_kind().in_group(std::string(kCeritGroup), std::string(kCeritVersion)));
+    return same;
+  }();
   return kinds;
 }
 

@@ -32,11 +32,23 @@ inline constexpr std::string_view
     kSubmissionFailed = "SubmissionFailed", kApplicationFailed = "ApplicationFailed",
     kRetriesExhausted = "RetriesExhausted", kExecutorLost = "ExecutorLost",
     // Scheduling
-    kAcquired = "Acquired", kRunning = "Running", kAllComplete = "AllComplete",
-    kReleasing = "Releasing", kJobNotFound = "JobNotFound", kJobHeld = "JobHeld",
-    kTestbedHeld = "TestbedHeld", kTestbedNotFound = "TestbedNotFound", kNotFirst = "NotFirst",
-    kInvalidSlot = "InvalidSlot", kDuplicateJob = "DuplicateJob", kJobFailed = "JobFailed",
-    kStalled = "Stalled", kWaitingForCapacity = "WaitingForCapacity";
+    kAcquiring = "Acquiring", kAcquired = "Acquired", kRunning = "Running",
+    kAllComplete = "AllComplete", kReleasing = "Releasing", kJobNotFound = "JobNotFound",
+    kJobHeld = "JobHeld", kTestbedHeld = "TestbedHeld", kTestbedNotFound = "TestbedNotFound",
+    kNotFirst = "NotFirst", kInvalidSlot = "InvalidSlot", kDuplicateJob = "DuplicateJob",
+    kJobFailed = "JobFailed", kStalled = "Stalled", kWaitingForCapacity = "WaitingForCapacity",
+    // ScavengerJob: while it waits
+    kAdmitted = "Admitted", kTurn = "Turn", kThreshold = "Threshold", kOverQuota = "OverQuota",
+    kNoFit = "NoFit", kBackingOff = "BackingOff", kReserved = "Reserved",
+    kMissingReference = "MissingReference",
+    // how a run goes and ends
+    kStarting = "Starting", kReclaimRequested = "ReclaimRequested", kPreempted = "Preempted",
+    kEvicted = "Evicted", kNodeLost = "NodeLost", kDeleted = "Deleted",
+    kCheckpointExit = "CheckpointExit", kReclaimed = "Reclaimed", kVanished = "Vanished",
+    kHung = "Hung", kAppFailed = "AppFailed", kOomKilled = "OOMKilled", kCompleted = "Completed",
+    kInvalidJob = "InvalidJob",
+    // GromacsToTune
+    kTrying = "Trying", kNoSizeFits = "NoSizeFits";
 }  // namespace reason
 
 }  // namespace berth::kube

@@ -65,6 +65,14 @@ class SchedulingView {
     return all;
   }
 
+  // Slot-based: a job that is named more than once, which a schema cannot forbid.
+  std::optional<Key> named_twice() const {
+    std::set<Key> seen;
+    for (const Placed& each : placed())
+      if (!seen.insert(each.job).second) return each.job;
+    return std::nullopt;
+  }
+
   std::string state() const {
     const std::string state = status_["state"].text();
     return state.empty() ? "Acquire" : state;
