@@ -22,6 +22,9 @@ struct DoorOptions {
   // Compression costs more than it saves where nothing is sent anywhere. One object is compressed
   // as the real server would.
   bool gzip_on_loopback = false;
+  // Streams may be touched on the API server's loop only: it is a lane of a virtual world, which is
+  // a single thread's, and `api` is the way in.
+  bool streams_through_api = false;
   Metrics* metrics = nullptr;  // outlives the door; null: nothing is counted
 };
 

@@ -20,7 +20,8 @@ using net::FakeClient;
 struct FakeWatch {
   Done<kube::WatchStream::Batch> waiting = {};
   std::size_t reads = 0;
-  bool ended = false;  // the reader has gone
+  bool ended = false;              // the reader has gone
+  const Executor* home = nullptr;  // set: nothing may touch it anywhere else
   void give(std::vector<kube::WatchEvent>, bool end = false);
 };
 

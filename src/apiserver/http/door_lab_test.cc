@@ -12,15 +12,18 @@ class Stream final : public kube::WatchStream {
  public:
   explicit Stream(std::shared_ptr<FakeWatch> watch) : watch_(std::move(watch)) {}
   ~Stream() override {
+    at_home();
     watch_->ended = true;
     watch_->waiting = {};
   }
   void read(Done<Batch> done) override {
+    at_home();
     ++watch_->reads;
     watch_->waiting = std::move(done);
   }
 
  private:
+  void at_home() const { EXPECT_TRUE(watch_->home == nullptr || watch_->home->here()); }
   std::shared_ptr<FakeWatch> watch_;
 };
 

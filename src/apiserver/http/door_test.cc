@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/http/door.h"
 
+#include <sstream>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -292,6 +294,21 @@ TEST_F(DoorWatch, EventsAreLinesAndABatchIsOnePiece) {
   EXPECT_EQ(lab_.door->watches(), 0u);
 }
 
+TEST(Door, AStreamOfAVirtualWorldIsTouchedOnItsLoopAlone) {
+  DoorLab lab({.streams_through_api = true});
+  const auto watch = std::make_shared<FakeWatch>();
+  watch->home = &lab.api;
+  lab.answer = [&](const kube::ApiRequest&) { return lab.watched(watch); };
+  const auto client = lab.get(kWatched);
+  watch->give({added(config_map("a"))});
+  lab.settle();
+  EXPECT_THAT(client->pieces, SizeIs(1));
+  EXPECT_EQ(watch->reads, 2u);
+  client->leave();
+  lab.settle();
+  EXPECT_TRUE(watch->ended);
+}
+
 TEST_F(DoorWatch, AnEndWithoutEventsIsACleanEnd) {
   const auto client = lab_.get(kWatched);
   watch_->give({}, true);
@@ -325,6 +342,27 @@ TEST_F(DoorWatch, AClientThatDoesNotReadIsNotWrittenTo) {
   EXPECT_EQ(watch_->reads, 2u);
   const std::string body = client->body();
   EXPECT_EQ(std::count(body.begin(), body.end(), '\n'), 500);
+}
+
+TEST_F(DoorWatch, OfALargeObjectAClientThatDoesNotReadHoldsOnePiece) {
+  const auto client = lab_.send({.target = kWatched}, "127.0.0.1:1", false);
+  watch_->give(
+      {added(config_map("a")), added(config_map("large", 3 << 20)), added(config_map("b"))});
+  lab_.settle();
+  EXPECT_THAT(client->pieces, SizeIs(1));
+  EXPECT_THAT(client->pieces[0].size(), Le(140u << 10));
+  for (int i = 0; i < 40; ++i) {
+    client->read_one();
+    lab_.settle();
+  }
+  EXPECT_EQ(watch_->reads, 2u);
+  std::istringstream lines(client->body());
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_TRUE(json::check(line));
+    names.push_back(json::Slice(line)["object"]["metadata"]["name"].text());
+  }
+  EXPECT_THAT(names, ElementsAre("a", "large", "b"));
 }
 
 TEST_F(DoorWatch, AClientThatLeavesEndsItsWatchAtOnce) {

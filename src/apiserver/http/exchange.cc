@@ -15,9 +15,30 @@
 namespace berth::apiserver {
 namespace {
 
+class StreamThrough final : public kube::WatchStream {
+ public:
+  StreamThrough(Executor& api, std::unique_ptr<kube::WatchStream> inner)
+      : api_(api), inner_(std::move(inner)) {}
+  ~StreamThrough() override {
+    api_.post([inner = std::move(inner_)]() mutable { inner.reset(); });
+  }
+  void read(Done<Batch> done) override {
+    api_.post([inner = inner_, done = std::move(done)]() mutable { inner->read(std::move(done)); });
+  }
+
+ private:
+  Executor& api_;
+  std::shared_ptr<kube::WatchStream> inner_;
+};
+
 constexpr std::string_view kJson = "application/json", kYaml = "application/yaml";
 constexpr std::size_t kCompressFrom = 128 << 10;  // as the real server does
 constexpr std::size_t kMostItems = 500;           // made in one go, however short they are
+
+// Sending one event costs as much as sending ten. An event that follows others closely waits for
+// more, but never long; where much is to be read, nobody waits.
+constexpr Duration kGather = std::chrono::milliseconds(1);
+constexpr std::size_t kMuch = 100;
 
 std::string indented(std::string_view json) {
   std::string out;
@@ -249,7 +270,9 @@ void Exchange::write_piece(std::string piece, bool last) {
 }
 
 void Exchange::start_watch(std::unique_ptr<kube::WatchStream> stream) {
-  watch_ = std::move(stream);
+  watch_ = door_->options.streams_through_api
+               ? std::make_unique<StreamThrough>(door_->api, std::move(stream))
+               : std::move(stream);
   reply_.begin(code_, headers(kJson));
   // A client that leaves ends its watch at once, also while nothing happens. This alone does not
   // keep the exchange: one that gives up drops its reply, and the client sees that.
@@ -261,23 +284,33 @@ void Exchange::start_watch(std::unique_ptr<kube::WatchStream> stream) {
 
 void Exchange::read_watch() {
   if (!watch_) return;
+  if (const Duration wait = gather_until_ - door_->scope.executor().clock().now();
+      wait > Duration{}) {
+    door_->scope.after(wait, [self = shared_from_this()] { self->read_watch(); });
+    return;
+  }
   watch_->read(door_->scope.done<kube::WatchStream::Batch>(
       kNoLimit, [self = shared_from_this()](Result<kube::WatchStream::Batch> batch) {
         if (!self->watch_) return;
         if (!batch) return self->end_watch();  // broken, not ended, and the client can tell
         self->batch_ = std::move(*batch);
         self->next_ = 0;
+        if (self->batch_.events.size() < kMuch)
+          self->gather_until_ = self->door_->scope.executor().clock().now() + kGather;
         self->write_events();
       }));
 }
 
 void Exchange::write_events() {
   const std::size_t most = door_->options.limits.piece_bytes;
-  const WallTime now = door_->now();
   std::string piece;
   std::vector<kube::WatchEvent>& events = batch_.events;
-  while (next_ < events.size() && piece.size() < most)
-    renderer_->event(events[next_++], now, piece);
+  while (next_ < events.size() && piece.size() < most) {
+    if (told_ == 0) told_at_ = door_->now();
+    if (!renderer_->event(events[next_], told_at_, most, told_, piece)) break;
+    told_ = 0;
+    ++next_;
+  }
   const bool all = next_ == events.size();
   if (all) events.clear();
   const bool over = all && batch_.end;

@@ -73,12 +73,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   kube::ObjectList list_ = {};
   std::size_t next_ = 0;  // item or event
+  std::size_t told_ = 0;  // bytes of the next event that have left already
+  WallTime told_at_{};    // when they began to
   bool streaming_ = false;
   Indenter indenter_;
   std::unique_ptr<net::Compressor> compressor_ = {};
 
   std::unique_ptr<kube::WatchStream> watch_ = {};
   kube::WatchStream::Batch batch_ = {};
+  Instant gather_until_{};  // before that, events are left where they are
   bool counted_ = false;
 };
 

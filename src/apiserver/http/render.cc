@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/http/render.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apiserver/kinds/cells.h"
@@ -58,6 +60,10 @@ std::string go_type(const KindRow& row, bool list) {
                      list ? "List" : "");
 }
 
+std::string event_head(const kube::WatchEvent& event) {
+  return fmt::format(R"({{"type":"{}","object":)", name_of(event.type));
+}
+
 Object bookmark_object(kube::KindId kind, const kube::WatchEvent& event) {
   const std::string metadata = fmt::format(
       R"({{"resourceVersion":"{}","creationTimestamp":null{}}})", event.revision,
@@ -107,10 +113,14 @@ void Renderer::whole(const Object& object, bool with_kind, std::string& out) con
   }
 }
 
+std::string Renderer::partial_head() const {
+  return fmt::format(
+      R"({{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/{}","metadata":)",
+      wanted_.version);
+}
+
 void Renderer::partial(const Object& object, std::string& out) const {
-  out +=
-      fmt::format(R"({{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/{}","metadata":)",
-                  wanted_.version);
+  out += partial_head();
   out += object.metadata().raw();
   out += '}';
 }
@@ -143,7 +153,7 @@ void Renderer::table_begin(kube::KindId kind, const ListMeta& meta, bool headers
   out += R"(,"rows":[)";
 }
 
-void Renderer::table_row(const Object& object, WallTime now, std::string& out) const {
+void Renderer::row_head(const Object& object, WallTime now, std::string& out) const {
   json::Writer w;
   w.array();
   for (const Column& column : columns_for(object.kind())) column.cell(object, now, w);
@@ -151,14 +161,26 @@ void Renderer::table_row(const Object& object, WallTime now, std::string& out) c
   out += R"({"cells":)";
   out += w.text();
   out += R"(,"object":)";
+}
+
+Include Renderer::included(const Object& object) const {
   const bool marks_end = wanted_.include == Include::kNone &&
                          object.annotations()["k8s.io/initial-events-end"].present();
-  if (wanted_.include == Include::kObject)
-    whole(object, true, out);
-  else if (wanted_.include == Include::kMetadata || marks_end)
-    partial(object, out);
-  else
-    out += "null";
+  return marks_end ? Include::kMetadata : wanted_.include;
+}
+
+void Renderer::table_row(const Object& object, WallTime now, std::string& out) const {
+  row_head(object, now, out);
+  switch (included(object)) {
+    case Include::kObject:
+      whole(object, true, out);
+      break;
+    case Include::kMetadata:
+      partial(object, out);
+      break;
+    case Include::kNone:
+      out += "null";
+  }
   out += '}';
 }
 
@@ -209,13 +231,56 @@ void Renderer::item(const Object& object, bool first, WallTime now, std::string&
 void Renderer::list_end(std::string& out) { out += "]}"; }
 
 void Renderer::event(const kube::WatchEvent& event, WallTime now, std::string& out) {
-  out += fmt::format(R"({{"type":"{}","object":)", name_of(event.type));
+  out += event_head(event);
   if (event.type == Type::kError)
     out += kube::status_json(event.error.value_or(Error{}));
   else
     object(event.type == Type::kBookmark ? bookmark_object(row_.id, event) : event.object, now,
            out);
   out += "}\n";
+}
+
+bool Renderer::event(const kube::WatchEvent& event, WallTime now, std::size_t most,
+                     std::size_t& told, std::string& out) {
+  const Object& object = event.object;
+  const bool table = wanted_.form == Form::kTable;
+  const bool shown = event.type != Type::kBookmark && event.type != Type::kError &&
+                     !(table && included(object) == Include::kNone);
+  std::size_t size = 0;
+  if (shown)
+    for (const std::string_view part : object.json_parts()) size += part.size();
+  if (size <= most) {
+    this->event(event, now, out);
+    return true;
+  }
+  const bool partial =
+      wanted_.form == Form::kMetadata || (table && included(object) == Include::kMetadata);
+  std::string head = event_head(event);
+  if (table) {
+    table_begin(object.kind(), {.revision = object.revision()}, !told_columns_, head);
+    row_head(object, now, head);
+  }
+  if (partial) head += partial_head();
+  std::vector<std::string_view> parts{head};
+  if (partial) {
+    parts.insert(parts.end(), {object.metadata().raw(), "}"});
+  } else {
+    const auto all = object.json_parts();
+    parts.insert(parts.end(), all.begin(), all.end());
+  }
+  parts.emplace_back(table ? "}]}}\n" : "}\n");
+  std::size_t skip = told, left = most;
+  for (std::string_view part : parts) {
+    const std::size_t before = std::min(skip, part.size());
+    skip -= before;
+    part.remove_prefix(before);
+    out += part.substr(0, left);
+    told += std::min(left, part.size());
+    if (part.size() > left) return false;
+    left -= part.size();
+  }
+  told_columns_ = told_columns_ || table;
+  return true;
 }
 
 }  // namespace berth::apiserver

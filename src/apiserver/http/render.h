@@ -28,6 +28,11 @@ class Renderer {
   void item(const kube::Object&, bool first, WallTime now, std::string& out);
   void list_end(std::string& out);
   void event(const kube::WatchEvent&, WallTime now, std::string& out);  // with its line's end
+  // The same in slices, so that nobody who watches and does not read holds a copy of a large
+  // object: goes on after the first `told` bytes for about `most`, and is told the same `now` each
+  // time. True: that was the end of it.
+  bool event(const kube::WatchEvent&, WallTime now, std::size_t most, std::size_t& told,
+             std::string& out);
 
  private:
   struct ListMeta {
@@ -37,8 +42,11 @@ class Renderer {
   };
   const std::vector<Column>& columns_for(kube::KindId) const;
   void whole(const kube::Object&, bool with_kind, std::string& out) const;
+  std::string partial_head() const;
   void partial(const kube::Object&, std::string& out) const;
   void table_begin(kube::KindId, const ListMeta&, bool headers, std::string& out) const;
+  void row_head(const kube::Object&, WallTime now, std::string& out) const;
+  Include included(const kube::Object&) const;  // in its row
   void table_row(const kube::Object&, WallTime now, std::string& out) const;
 
   std::shared_ptr<const Kinds> kinds_;

@@ -181,6 +181,30 @@ TEST_F(Rendering, OfAWatchedTableOnlyTheFirstEventSaysTheColumns) {
   EXPECT_EQ(json::Slice(second)["object"]["rows"].size(), 1u);
 }
 
+TEST_F(Rendering, AnEventInSlicesIsTheSameEvent) {
+  const kube::WatchEvent event{.object = map_, .error = {}};
+  const Wanted forms[] = {{.form = Form::kWhole},
+                          {.form = Form::kMetadata},
+                          {.form = Form::kTable},
+                          {.form = Form::kTable, .include = Include::kObject},
+                          {.form = Form::kTable, .include = Include::kNone}};
+  for (const Wanted& wanted : forms) {
+    std::string whole;
+    Renderer(kinds_, config_maps_, wanted).event(event, kNow, whole);
+    for (const std::size_t most : {1u, 7u, 40u, 1u << 20}) {
+      Renderer renderer(kinds_, config_maps_, wanted);
+      std::string out;
+      std::size_t told = 0, slices = 1;
+      while (!renderer.event(event, kNow, most, told, out)) {
+        ASSERT_EQ(out.size(), told);
+        ASSERT_EQ(told, slices * most);
+        ASSERT_LT(++slices, 10'000u);
+      }
+      EXPECT_EQ(out, whole) << most;
+    }
+  }
+}
+
 TEST_F(Rendering, EveryKindsColumnsCanShowAnEmptyObject) {
   const kube::WatchEvent bookmark{.type = kube::WatchEvent::Type::kBookmark,
                                   .object = {},
