@@ -153,7 +153,7 @@ void Api::start(const std::shared_ptr<Core>& core, ApiRequest request, Urgency u
 class Api::Bind : public std::enable_shared_from_this<Api::Bind> {
  public:
   Bind(std::shared_ptr<Core> core, kube::Key pod, std::string_view uid, std::string_view node,
-       Done<Ok> done)
+       const std::vector<std::pair<std::string, std::string>>& annotations, Done<Ok> done)
       : core_(std::move(core)),
         pod_(std::move(pod)),
         uid_(uid),
@@ -163,7 +163,11 @@ class Api::Bind : public std::enable_shared_from_this<Api::Bind> {
     w.object().member("apiVersion").string("v1").member("kind").string("Binding");
     w.member("metadata").object();
     w.member("name").string(pod_.name).member("namespace").string(pod_.ns);
-    w.member("uid").string(uid_).end();
+    w.member("uid").string(uid_);
+    if (!annotations.empty()) w.member("annotations").object();
+    for (const auto& [name, value] : annotations) w.member(name).string(value);
+    if (!annotations.empty()) w.end();
+    w.end();
     w.member("target").object();
     w.member("apiVersion").string("v1").member("kind").string("Node").member("name").string(node_);
     w.end().end();
@@ -352,8 +356,9 @@ bool Api::lost_race(const Error& error) {
   return false;
 }
 
-void Api::bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok> done) {
-  std::make_shared<Bind>(core_, pod, uid, node, std::move(done))->post();
+void Api::bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok> done,
+               const std::vector<std::pair<std::string, std::string>>& annotations) {
+  std::make_shared<Bind>(core_, pod, uid, node, annotations, std::move(done))->post();
 }
 
 void Api::evict(const kube::Key& pod, const kube::Options& options, Done<Ok> done) {

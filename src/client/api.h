@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "base/scope.h"
@@ -48,7 +50,9 @@ class Api {
   void erase_collection(kube::KindId, std::string ns, kube::Options, Done<Ok>);
   // Tells a lost reply from a lost race by reading back. An error with outcome kUnknown means that
   // even this failed; Conflict and NotFound mean that the pod is not ours to bind any more.
-  void bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok>);
+  // `annotations`, name and value, are put on the pod in the same write.
+  void bind(const kube::Key& pod, std::string_view uid, std::string_view node, Done<Ok>,
+            const std::vector<std::pair<std::string, std::string>>& annotations = {});
   // Of an error of bind(): the pod is seen on another node, or replaced by one of the same name.
   static bool lost_race(const Error&);
   void evict(const kube::Key& pod, const kube::Options&, Done<Ok>);

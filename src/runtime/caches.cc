@@ -93,7 +93,7 @@ void Caches::make(const std::string& name, KindId id, Kept& kept) {
       (kind.group == "apiregistration.k8s.io" && kind.plural == "apiservices");
   if (defines && finding_) {
     const auto changed = [this] { finder_->look_again(); };
-    kept.informer->on_synced([this, changed, informer = kept.informer.get()] {
+    kept.informer->on_synced([changed, informer = kept.informer.get()] {
       informer->add_handler({.added = [changed](const Object&) { changed(); },
                              .updated = [changed](const Object&, const Object&) { changed(); },
                              .deleted = [changed](const Object&) { changed(); }});

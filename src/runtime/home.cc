@@ -35,20 +35,40 @@ void Home::work(Scope& term, client::Transport& transport) {
   for (const auto& controller : controllers_) {
     const Spec spec = controller->spec();
     client::Transport& calls = options_.calls_as ? options_.calls_as(spec) : transport;
-    runners_.push_back(std::make_unique<Runner>(term, *controller, *caches_, calls, metrics_, log_,
-                                                random_.fork(spec.name()),
-                                                RunnerOptions{.instance = options_.instance,
-                                                              .limiter = limiter_.get(),
-                                                              .ask = options_.ask,
-                                                              .delays = options_.delays,
-                                                              .retry = options_.retry}));
+    runners_.push_back(std::make_unique<Runner>(
+        term, *controller, *caches_, calls, metrics_, log_, random_.fork(spec.name()),
+        RunnerOptions{.instance = options_.instance,
+                      .limiter = limiter_.get(),
+                      .ask = options_.ask,
+                      .delays = options_.delays,
+                      .retry = options_.retry,
+                      .outdated = [this](KindId kind) {
+                        for (const auto& each : options_.observers) each->outdated(kind);
+                      }}));
     caches_->need(spec);
   }
+  for (const auto& observer : options_.observers) show(*observer, term.executor().clock());
   caches_->start([this] {
     log_.info("controllers start", {{"count", runners_.size()}});
     for (const auto& runner : runners_) runner->start();
   });
   for (const auto& runner : runners_) runner->attach();
+  if (options_.beside) options_.beside(term, transport);
+}
+
+void Home::show(Observer& observer, const Clock& clock) {
+  observer.begin();
+  const std::vector<KindId> kinds = observer.kinds();
+  caches_->on_informer([&observer, &clock, kinds](KindId kind, client::Informer<>& informer) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) return;
+    const auto tell = [&observer, &clock](const Object* before, const Object* after) {
+      observer.changed({before, after}, clock.wall());
+    };
+    informer.add_handler(
+        {.added = [tell](const Object& now) { tell(nullptr, &now); },
+         .updated = [tell](const Object& before, const Object& now) { tell(&before, &now); },
+         .deleted = [tell](const Object& last) { tell(&last, nullptr); }});
+  });
 }
 
 void Home::rest() {

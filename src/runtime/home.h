@@ -14,6 +14,7 @@
 #include "client/rate_limiter.h"
 #include "runtime/caches.h"
 #include "runtime/controller.h"
+#include "runtime/observer.h"
 #include "runtime/runner.h"
 
 namespace berth::runtime {
@@ -28,6 +29,9 @@ struct HomeOptions {
   std::function<client::Transport&(const Spec&)> calls_as = nullptr;
   RetryDelays delays = {};
   client::RetryPolicy retry = {};
+  // Also does what only one may do at a time, from now until the scope closes.
+  std::function<void(Scope& term, client::Transport&)> beside = nullptr;
+  std::vector<std::shared_ptr<Observer>> observers = {};  // of kinds that controllers follow
 };
 
 // Loop-confined to its scope's executor; outlives that scope. Closing the scope lets plans under
@@ -50,6 +54,7 @@ class Home {
 
  private:
   void work(Scope& term, client::Transport&);
+  void show(Observer&, const Clock&);
   void rest();
 
   Scope& scope_;  // gone once it has closed

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plan being performed: action after action, in order, until one fails.
+// One plan being performed: in order, until an action fails. Neighbours that create, or erase,
+// objects of one kind are not waited for one by one.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,21 @@ namespace {
 // A controller that asks for a time that has passed is wrong. It is looked at ten times a second,
 // where it would otherwise take a core, and in a virtual world all of time.
 constexpr Duration kSoonest = 100ms;
+
+// A look at an object with thousands of others takes milliseconds, and each of the thousands that
+// changes asks for one. So a look rests for a multiple of what it took: what happens meanwhile is
+// seen in one. In virtual time looks take none.
+constexpr Duration kShortLook = 200us, kLongestRest = 1s;
+constexpr int kRestFactor = 30;
+
+Duration rest_after(Duration look, const Plan& plan) {
+  if (look < kShortLook) return {};
+  // There is more to make or to remove than one plan may.
+  for (const Action& action : plan.actions())
+    if (std::holds_alternative<CreateAction>(action) || std::holds_alternative<EraseAction>(action))
+      return {};
+  return std::min(kRestFactor * look, kLongestRest);
+}
 }  // namespace
 
 Runner::Runner(Scope& parent, const Controller& controller, Caches& caches,
@@ -104,7 +120,9 @@ void Runner::pump() {
 
 void Runner::run(const Key& key) {
   const auto memory = memories_.find(key);
-  const WallTime now = scope_.executor().clock().wall();
+  const Clock& clock = scope_.executor().clock();
+  const WallTime now = clock.wall();
+  const Instant begin = clock.now();
   Plan plan = controller_.reconcile(
       View(caches_, memory == memories_.end() ? nullptr : &memory->second), key, now);
   if (memory != memories_.end()) memory->second.answers.clear();
@@ -116,23 +134,27 @@ void Runner::run(const Key& key) {
   for (const Action& action : plan.actions())
     BERTH_CHECK(spec_.allows(action),
                 fmt::format("{} does not declare: {}", spec_.name(), text_of(action)));
-  std::optional<WallTime> again = plan.again();
-  if (again && *again <= now) again = now + kSoonest;
+  const Instant end = clock.now();
+  Next next{plan.again(), end + rest_after(end - begin, plan)};
+  if (next.again && *next.again <= now) next.again = now + kSoonest;
   ++in_flight_;
   // Not right here: the next key would be run from inside of this one, and thousands of them, with
   // nothing to do, would take the stack.
-  if (plan.empty()) return scope_.post([this, key, again] { ended(key, again, {}); });
+  if (plan.empty()) return scope_.post([this, key, next] { ended(key, next, {}); });
   perform({scope_, api_, events_, caches_, options_.ask}, std::move(plan),
-          [this, key, again](Performed performed) { ended(key, again, std::move(performed)); });
+          [this, key, next](Performed performed) { ended(key, next, std::move(performed)); });
 }
 
-void Runner::ended(const Key& key, std::optional<WallTime> again, Performed performed) {
+void Runner::ended(const Key& key, Next next, Performed performed) {
   if (scope_.closing()) return;
   --in_flight_;
   queue_.resting(key);
   const bool failed = performed.failed.has_value();
   if (failed) {
     failures_.add();
+    if (const Target* target = target_of(performed.failed->action);
+        performed.outdated && target != nullptr && options_.outdated)
+      options_.outdated(target->kind);
     log_.info(performed.outdated ? "someone was faster" : "write failed",
               {{"key", key.text()},
                {"action", text_of(performed.failed->action)},
@@ -151,20 +173,21 @@ void Runner::ended(const Key& key, std::optional<WallTime> again, Performed perf
   if (!failed) queue_.succeeded(key);
   const bool outdated = performed.outdated;
   if (performed.waits.empty()) {
-    release(key, again, failed, outdated);
+    release(key, next, failed, outdated);
   } else {
     hold(scope_, caches_, api_, std::move(performed.waits), late_,
-         [this, key, again, failed, outdated] { release(key, again, failed, outdated); });
+         [this, key, next, failed, outdated] { release(key, next, failed, outdated); });
   }
   pump();
 }
 
-void Runner::release(const Key& key, std::optional<WallTime> again, bool failed, bool outdated) {
+void Runner::release(const Key& key, Next next, bool failed, bool outdated) {
+  const Clock& clock = scope_.executor().clock();
   if (failed)
     queue_.retry(key, outdated);
-  else if (again)
-    queue_.again_in(key, *again - scope_.executor().clock().wall());
-  queue_.finish(key);
+  else if (next.again)
+    queue_.again_in(key, *next.again - clock.wall());
+  queue_.finish(key, failed ? Duration{} : next.not_before - clock.now());
 }
 
 }  // namespace berth::runtime

@@ -3,6 +3,7 @@
 // until the caches show what it wrote.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@ struct RunnerOptions {
   Asker ask = nullptr;
   RetryDelays delays = {};
   client::RetryPolicy retry = {};
+  std::function<void(KindId)> outdated = nullptr;  // told of writes that others were faster at
 };
 
 // Loop-confined to its scope's executor; outlives that scope. Controller, caches, transport and
@@ -51,8 +53,13 @@ class Runner {
   void changed(const Mapping&, const Change&, Duration batched);
   void pump();
   void run(const Key&);
-  void ended(const Key&, std::optional<WallTime> again, Performed);
-  void release(const Key&, std::optional<WallTime> again, bool failed, bool outdated);
+  // When a key is looked at again: because it is time, and, should something happen, not before.
+  struct Next {
+    std::optional<WallTime> again = {};
+    Instant not_before{};
+  };
+  void ended(const Key&, Next, Performed);
+  void release(const Key&, Next, bool failed, bool outdated);
 
   const Controller& controller_;
   Spec spec_;

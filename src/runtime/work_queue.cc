@@ -61,8 +61,10 @@ void WorkQueue::add(const Key& key, int priority, Duration batched) {
   }
   switch (item.state) {
     case State::kIdle:
-      item.priority = priority;
-      return enqueue(at);
+      item.priority = item.woken ? std::max(item.priority, priority) : priority;
+      if (item.rest == TimerId::kNone) return enqueue(at);
+      if (!std::exchange(item.woken, true)) metrics_.adds.add();
+      return;
     case State::kQueued:
       if (priority > item.priority) {
         order_.erase(at);
@@ -127,12 +129,22 @@ void WorkQueue::worked(Items::iterator at) {
 
 void WorkQueue::resting(const Key& key) { worked(running(key)); }
 
-void WorkQueue::finish(const Key& key) {
+void WorkQueue::finish(const Key& key, Duration rest) {
   const Items::iterator at = running(key);
   worked(at);
-  if (at->second.state == State::kDirty) return enqueue(at);
+  const bool dirty = at->second.state == State::kDirty;
+  if (dirty && rest <= Duration{}) return enqueue(at);
   at->second.state = State::kIdle;
-  drop_if_idle(at);
+  if (rest <= Duration{}) return drop_if_idle(at);
+  at->second.woken = dirty;
+  at->second.rest = scope_.after(rest, [this, at] { rested(at); });
+}
+
+void WorkQueue::rested(Items::iterator at) {
+  at->second.rest = TimerId::kNone;
+  if (!std::exchange(at->second.woken, false)) return drop_if_idle(at);
+  at->second.state = State::kDirty;
+  enqueue(at);
 }
 
 void WorkQueue::again_in(const Key& key, Duration wait) { wake_in(running(key), wait); }
@@ -169,7 +181,7 @@ void WorkQueue::wake_in(Items::iterator at, Duration wait) {
 void WorkQueue::drop_if_idle(Items::iterator at) {
   const Item& item = at->second;
   if (item.state == State::kIdle && item.timer == TimerId::kNone && item.batch == TimerId::kNone &&
-      item.failures == 0)
+      item.rest == TimerId::kNone && item.failures == 0)
     items_.erase(at);
 }
 

@@ -45,8 +45,9 @@ class WorkQueue {
   // needless.
   void add(const Key&, int priority = 0, Duration batched = {});
   std::optional<Key> take();  // runs from now on; its timer is forgotten
-  // The run is over; it is queued again if something happened meanwhile.
-  void finish(const Key&);
+  // The run is over; it is queued again if something happened meanwhile, or happens from now on,
+  // after a rest.
+  void finish(const Key&, Duration rest = {});
   // Of a running key. One timer a key: the last word counts.
   void again_in(const Key&, Duration);
   // Of a running key whose run failed. `at_once` spares the delay the first time.
@@ -70,6 +71,8 @@ class WorkQueue {
     unsigned failures = 0;
     TimerId timer = TimerId::kNone;
     TimerId batch = TimerId::kNone;
+    TimerId rest = TimerId::kNone;  // while it runs, the key is not queued
+    bool woken = false;             // and something happened
   };
   using Items = std::map<Key, Item>;
   struct Before {  // the higher priority, then the earlier
@@ -82,6 +85,7 @@ class WorkQueue {
   Items::iterator running(const Key&);
   void enqueue(Items::iterator);
   void wake_in(Items::iterator, Duration);
+  void rested(Items::iterator);
   void drop_if_idle(Items::iterator);
   void worked(Items::iterator);
   void watch_long_runs();

@@ -70,6 +70,28 @@ TEST_F(WorkQueueTest, WhatIsBatchedRunsOnceAndIsNotPutOff) {
   EXPECT_TRUE(queue.idle());
 }
 
+TEST_F(WorkQueueTest, WhatHappensDuringARestIsSeenOnceAfterIt) {
+  queue.add(key("a"));
+  EXPECT_EQ(queue.take(), key("a"));
+  queue.finish(key("a"), 1s);
+  queue.add(key("a"));
+  queue.add(key("a"), 3);
+  world.run_for(999ms);
+  EXPECT_FALSE(queue.take().has_value());
+  world.run_for(1ms);
+  EXPECT_EQ(queue.take(), key("a"));
+  queue.add(key("a"));  // while it runs, and it rests again
+  queue.finish(key("a"), 1s);
+  EXPECT_FALSE(queue.take().has_value());
+  world.run_for(1s);
+  EXPECT_EQ(queue.take(), key("a"));
+  EXPECT_EQ(metric("workqueue_adds_total"), 3);
+  queue.finish(key("a"), 1s);
+  EXPECT_FALSE(queue.idle());
+  world.run_for(1s);
+  EXPECT_TRUE(queue.idle()) << "nothing happened";
+}
+
 TEST_F(WorkQueueTest, WhateverHappensDuringARunBecomesOneMoreRun) {
   queue.add(key("a"));
   EXPECT_THAT(take_all(), ElementsAre("a"));
