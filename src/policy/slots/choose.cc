@@ -21,6 +21,7 @@ std::string why_too_small(const Slot& slot, const kube::ResourceList& requests) 
 std::string why_not(const Slot& slot, const Pins& pins, const SlotQuestion& question) {
   const auto pin = pins.find(slot.number);
   if (pin != pins.end() && pin->second != question.pod) return "it is promised to another pod";
+  if (question.among && question.among->count(slot.number) == 0) return "it is not ordered";
   if (slot.executor) return fmt::format("{} runs there", slot.executor->key.text());
   if (slot.state != SlotState::kReserved)
     return slot.problem.empty() ? fmt::format("it is {}", name_of(slot.state)) : slot.problem;

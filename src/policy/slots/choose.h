@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct SlotQuestion {
   std::string pod;  // its uid
   GrantId grant;
   kube::ResourceList requests;
+  // Only these come into question; none: all of its grant. A slot may be granted and not, or no
+  // more, ordered.
+  std::optional<std::set<SlotNumber>> among = {};
 };
 struct SlotRefusal {
   SlotNumber slot = 0;

@@ -36,6 +36,10 @@ struct ForecastInput {
   bool exclusive = true;                  // one Scheduling at a time
   std::map<Key, Samples> samples = {};    // by job
   std::map<GrantId, Duration> ages = {};  // of grants
+  std::set<Key> acquired = {};            // Schedulings that have had all they want once
+  std::map<Key, Waiting> stopped = {};    // those that start nothing more, and why
+  // By Scheduling: jobs that others, on other Testbeds, keep from it.
+  std::map<Key, std::map<Key, std::string>> kept = {};
 };
 
 struct Quantiles {
@@ -43,20 +47,33 @@ struct Quantiles {
 };
 struct RunForecast {
   Key scheduling, job;
-  int nth = 0;                      // run of the job in that Scheduling, from 0
-  std::set<SlotNumber> slots = {};  // of the first draw
-  int draws = 0;                    // in which it starts
+  int nth = 0;  // run of the job in that Scheduling, from 0
+  // Of the typical play, in which all take the median of their time: what can be drawn into one
+  // picture. Other draws may differ. Not there: it starts in others only.
+  std::set<SlotNumber> slots = {};
+  std::optional<Duration> begin = {}, finish = {};
+  std::optional<Waiting> waits = {};  // what keeps it from starting now
+  int draws = 0;                      // in which it starts
   std::optional<Quantiles> start = {}, end = {};
   std::size_t samples = 0;   // that its duration is drawn from
   bool open_end = false;     // nobody knows how long it takes
   std::set<Key> after = {};  // jobs whose end it waits for
 };
+// A run that has its slots already.
+struct HeldForecast {
+  Grant grant;
+  std::optional<Duration> finish = {};  // of the typical play
+  std::optional<Quantiles> end = {};    // none: nobody knows how long it takes
+  std::size_t samples = 0;
+};
 struct Forecast {
-  std::vector<RunForecast> runs;  // in the order of the first draw
-  double order_share = 1;         // of the draws that have this order
+  std::vector<HeldForecast> held;  // by grant
+  std::vector<RunForecast> runs;   // in the order of the typical play
+  int draws = 0;
+  double order_share = 1;  // of the draws that have this order
   bool certain() const { return order_share == 1; }
   std::set<Key> overdue;       // run longer than they ever have
-  std::vector<Waiting> never;  // what waits when nothing moves any more
+  std::vector<Waiting> never;  // what still waits when nothing moves any more (typical play)
 };
 Forecast forecast(const ForecastInput&, std::uint64_t seed, int draws = 200);
 

@@ -122,6 +122,7 @@ class Observation {
     const auto node = sight_.nodes.find(slot.node);
     const auto found = problems_.find(slot.number);
     const auto run = sight_.runs.find(slot.grant);
+    slot.node_gone = node == sight_.nodes.end();
     const bool leaves =
         !slot.wanted || (run != sight_.runs.end() &&
                          (run->second.closing ||
@@ -138,7 +139,7 @@ class Observation {
       slot.state = SlotState::kError;
       slot.problem = std::move(why);
     };
-    if (node == sight_.nodes.end()) return error(fmt::format("node {} is gone", slot.node));
+    if (slot.node_gone) return error(fmt::format("node {} is gone", slot.node));
     if (!node->second.ready) return error(fmt::format("node {} is not ready", slot.node));
     if (!slot.held && slot.grant.empty()) return;
     if (!node->second.problem.empty() && !slot.ghost) return error(node->second.problem);

@@ -42,6 +42,7 @@ struct Slot {
   bool wanted = false;                       // in the geometry of today
   bool held = false;                         // and its room is to be held
   bool node_usable = false;                  // exists, ready, not cordoned
+  bool node_gone = false;                    // deleted, and perhaps to return
   const kube::ResourceList* size = nullptr;  // of its class; null where there is no such class now
   GrantId grant = {};
   Key job = {};                                      // of the grant

@@ -25,7 +25,10 @@ class Planner {
   GrantPlan plan() {
     for (const HandOrder& order : in_.by_hand) by_hand(order);
     for (const Demand& demand : in_.by_ticket) {
-      if (demand.mode != Mode::kQueue) resize(demand);
+      if (demand.mode != Mode::kQueue)
+        resize(demand);
+      else
+        replace(demand);
       if (!demand.may_start) continue;
       if (demand.mode == Mode::kQueue)
         queue(demand);
@@ -213,6 +216,38 @@ class Planner {
     }
   }
 
+  // Slots that were lost with their nodes, between two attempts: others take their places. Who was
+  // placed by hand is left where its user wants it.
+  void replace(const Demand& demand) {
+    std::set<Key> seen;
+    for (const Demand::Entry& entry : demand.entries) {
+      const JobFact* fact = job(entry.job);
+      if (fact == nullptr || !fact->retrying || fact->claimed_by != demand.key ||
+          !seen.insert(entry.job).second)
+        continue;
+      const Grant* held = in_.ledger.find(fact->grant);
+      if (held == nullptr || held->scheduling != demand.key) continue;
+      std::size_t good = 0;
+      for (const SlotNumber number : held->slots) {
+        const Slot* slot = in_.table.find(number);
+        good += slot != nullptr && !slot->node_gone ? 1 : 0;
+      }
+      Resize change{.grant = held->id};
+      for (const SlotNumber number : free_)
+        if (good + change.more.size() < fact->ordered &&
+            in_.table.find(number)->slot_class == fact->slot_class)
+          change.more.insert(number);
+      if (good + change.more.size() < fact->ordered) {
+        wait(demand.key, entry.job, kube::reason::kWaitingForCapacity,
+             fmt::format("{} lost slots with their nodes, and there are not as many free ones",
+                         entry.job.text()));
+      } else if (!change.more.empty()) {
+        for (const SlotNumber slot : change.more) free_.erase(slot);
+        plan_.resizes.push_back(std::move(change));
+      }
+    }
+  }
+
   std::string invalid_slot(const std::set<SlotNumber>& slots, const std::string& of_class) const {
     if (slots.empty()) return "no slots are named";
     for (const SlotNumber number : slots) {
@@ -255,6 +290,8 @@ JobFact job_fact(const kube::BatchJobView& job) {
   if (const auto claim = job.claim()) fact.claimed_by = claim->scheduling;
   if (const auto run = run_fact(job)) fact.grant = run->first;
   fact.failed = job.state() == "Failed";
+  fact.retrying = job.open() && job.state() == "Retrying";
+  if (const auto order = job.order()) fact.ordered = order->slots.size();
   return fact;
 }
 

@@ -22,9 +22,11 @@ struct JobFact {
   std::string uid;
   std::string slot_class = "default";
   std::int64_t next_run = 1;
-  Key claimed_by = {};  // a Scheduling; empty: nobody
-  GrantId grant = {};   // of its open run, or of one that is ordered; "": none
-  bool failed = false;  // its last run ended badly, and it was not reset
+  Key claimed_by = {};      // a Scheduling; empty: nobody
+  GrantId grant = {};       // of its open run, or of one that is ordered; "": none
+  bool failed = false;      // its last run ended badly, and it was not reset
+  bool retrying = false;    // between two attempts of its open run
+  std::size_t ordered = 0;  // slots that its open run was told to use
 };
 using JobsView = std::map<Key, JobFact>;
 JobFact job_fact(const kube::BatchJobView&);
