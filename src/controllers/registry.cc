@@ -13,21 +13,52 @@ namespace berth::controllers {
 #define BERTH_CONTROLLER(name, factory) std::unique_ptr<runtime::Controller> factory();
 #define BERTH_CONTROLLER_WITH_OPTIONS(name, factory) \
   std::unique_ptr<runtime::Controller> factory(const ControllerOptions&);
+#define BERTH_OWN_CONTROLLER BERTH_CONTROLLER
+#define BERTH_OWN_CONTROLLER_WITH_OPTIONS BERTH_CONTROLLER_WITH_OPTIONS
+#define BERTH_STAND_IN BERTH_CONTROLLER
 #include "controllers/controllers.def"
 #undef BERTH_CONTROLLER
 #undef BERTH_CONTROLLER_WITH_OPTIONS
+#undef BERTH_OWN_CONTROLLER
+#undef BERTH_OWN_CONTROLLER_WITH_OPTIONS
+#undef BERTH_STAND_IN
 
 namespace {
-#define BERTH_CONTROLLER(name, factory) {name, [](const ControllerOptions&) { return factory(); }},
-#define BERTH_CONTROLLER_WITH_OPTIONS(name, factory) {name, &factory},
+using Whose = Registration::Whose;
+#define BERTH_ROW(name, factory, whose) \
+  {name, [](const ControllerOptions&) { return factory(); }, whose},
+#define BERTH_CONTROLLER(name, factory) BERTH_ROW(name, factory, Whose::kKubernetes)
+#define BERTH_CONTROLLER_WITH_OPTIONS(name, factory) {name, &factory, Whose::kKubernetes},
+#define BERTH_OWN_CONTROLLER(name, factory) BERTH_ROW(name, factory, Whose::kBerth)
+#define BERTH_OWN_CONTROLLER_WITH_OPTIONS(name, factory) {name, &factory, Whose::kBerth},
+#define BERTH_STAND_IN(name, factory) BERTH_ROW(name, factory, Whose::kLab)
 constexpr Registration kAll[] = {
 #include "controllers/controllers.def"
 };
 #undef BERTH_CONTROLLER
 #undef BERTH_CONTROLLER_WITH_OPTIONS
+#undef BERTH_OWN_CONTROLLER
+#undef BERTH_OWN_CONTROLLER_WITH_OPTIONS
+#undef BERTH_STAND_IN
+#undef BERTH_ROW
 }  // namespace
 
 std::span<const Registration> all_controllers() { return kAll; }
+
+std::vector<std::string> names_of(Registration::Whose whose) {
+  std::vector<std::string> names;
+  for (const Registration& one : kAll)
+    if (one.whose == whose) names.emplace_back(one.name);
+  return names;
+}
+
+std::vector<std::string> names_for_some_namespaces() {
+  std::vector<std::string> names = names_of(Registration::Whose::kBerth);
+  std::erase_if(names, [](const std::string& name) {
+    return name.starts_with("scavenger-") || name.starts_with("gromacs-");
+  });
+  return names;
+}
 
 Result<std::vector<std::unique_ptr<runtime::Controller>>> make_controllers(
     const std::vector<std::string>& wanted, const ControllerOptions& options) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "json/writer.h"
+#include "kube/time.h"
 
 namespace berth::controllers {
 
@@ -86,6 +87,20 @@ void Conditions::put_in_place(Condition condition) {
       return;
     }
   all_.push_back(std::move(condition));
+}
+
+void Conditions::set(std::string_view type, bool holds, std::string_view reason,
+                     std::string message, WallTime now, std::int64_t generation) {
+  Condition next{.type = std::string(type),
+                 .status = holds ? "True" : "False",
+                 .reason = std::string(reason),
+                 .message = std::move(message),
+                 .last_transition = kube::time_text(now),
+                 .observed_generation = generation};
+  const Condition* before = find(type);
+  if (before != nullptr && before->status == next.status)
+    next.last_transition = before->last_transition;
+  put_in_place(std::move(next));
 }
 
 bool Conditions::remove(std::string_view type) {

@@ -48,6 +48,9 @@ class Conditions {
   bool holds(std::string_view type) const;  // is it there, and True?
   void put(Condition);                      // replaces one of its type, which goes to the end
   void put_in_place(Condition);             // where one of its type stands, or at the end
+  // As metav1.Condition wants it: the time is that of the last change between True and False.
+  void set(std::string_view type, bool holds, std::string_view reason, std::string message,
+           WallTime now, std::int64_t generation);
   bool remove(std::string_view type);
   std::string json() const;  // "" when there are none
 

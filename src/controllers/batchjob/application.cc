@@ -2,6 +2,7 @@
 #include "controllers/batchjob/application.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -110,15 +111,26 @@ class Overlay {
   const Variables* variables_;
 };
 
-std::string affinity_json(const ApplicationOrder& order) {
+bool grows(const JobKind& kind, const ApplicationOrder& order) {
+  return order.most_slots > order.slots && !kind.dynamic.empty();
+}
+
+// To the nodes of its slots; to all of the Testbed's where it may get others while it runs.
+std::string affinity_json(const ApplicationOrder& order, bool anywhere) {
   if (order.node_values.empty()) return "null";
   Writer w;
   w.object().member("nodeAffinity").object();
   w.member("requiredDuringSchedulingIgnoredDuringExecution").object();
   w.member("nodeSelectorTerms").array().object().member("matchExpressions").array().object();
-  w.member("key").string(order.node_label).member("operator").string("In").member("values").array();
-  for (const std::string& value : order.node_values) w.string(value);
-  return w.end().end().end().end().end().end().end().end().take();
+  w.member("key").string(order.node_label);
+  if (anywhere) {
+    w.member("operator").string("Exists");
+  } else {
+    w.member("operator").string("In").member("values").array();
+    for (const std::string& value : order.node_values) w.string(value);
+    w.end();
+  }
+  return w.end().end().end().end().end().end().end().take();
 }
 
 std::string resources_json(const ApplicationOrder& order) {
@@ -132,7 +144,7 @@ std::string resources_json(const ApplicationOrder& order) {
   return w.end().take();
 }
 
-Variables variables_of(const ApplicationOrder& order) {
+Variables variables_of(const JobKind& kind, const ApplicationOrder& order) {
   const auto amount = [&](const char* name) {
     const auto found = order.slot_size.find(name);
     return found == order.slot_size.end() ? kube::Quantity() : found->second;
@@ -151,7 +163,7 @@ Variables variables_of(const ApplicationOrder& order) {
       {"mebibytes", std::to_string(mebibytes)},
       {"labels", object_json(order.labels)},
       {"annotations", object_json(order.annotations)},
-      {"affinity", affinity_json(order)},
+      {"affinity", affinity_json(order, kind.elastic == Elastic::kReplicas || grows(kind, order))},
       {"resources", resources_json(order)},
       {"scheduler", text_or_null(order.scheduler)},
       {"priorityClass", text_or_null(order.priority_class)}};
@@ -206,21 +218,37 @@ std::vector<Slice> values_at(Slice from, std::string_view path) {
   return {from};
 }
 
-bool holds(const StateRule& rule, Slice application, const ExecutorsSeen& executors) {
-  if (rule.executors == ExecutorsMust::kRun &&
-      (executors.wanted == 0 || executors.running < executors.wanted))
-    return false;
-  if (rule.executors == ExecutorsMust::kBeGone && executors.live > 0) return false;
-  return std::all_of(rule.where.begin(), rule.where.end(), [&](const auto& wanted) {
-    const auto& [path, accepted] = wanted;
-    const auto values = values_at(application, path);
+bool holds(const Where& where, Slice application) {
+  return std::all_of(where.begin(), where.end(), [&](const auto& wanted) {
+    const auto& accepted = wanted.second;
+    const auto values = values_at(application, wanted.first);
     return std::all_of(values.begin(), values.end(), [&](const Slice& value) {
       return std::find(accepted.begin(), accepted.end(), value.text()) != accepted.end();
     });
   });
 }
+bool holds(const StateRule& rule, Slice application, const ExecutorsSeen& executors) {
+  if (rule.executors == ExecutorsMust::kRun &&
+      (executors.wanted == 0 || executors.running < executors.wanted))
+    return false;
+  if (rule.executors == ExecutorsMust::kBeGone && executors.live > 0) return false;
+  return holds(rule.where, application);
+}
 
 }  // namespace
+
+bool came_late(const kube::Object& application, std::int64_t closed_run, std::int64_t run,
+               std::int64_t attempt) {
+  const auto number = [&](std::string_view annotation) {
+    const std::string text = application.annotation(annotation);
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  const std::int64_t of_run = number(kRunAnnotation), of_attempt = number(kAttemptAnnotation);
+  if (of_run <= 0 || of_attempt <= 0) return false;  // it says nothing of the kind
+  return of_run <= closed_run || (of_run == run && of_attempt < attempt);
+}
 
 Result<std::string> application_json(const JobKind& kind, Slice users_part,
                                      const ApplicationOrder& order) {
@@ -234,11 +262,13 @@ Result<std::string> application_json(const JobKind& kind, Slice users_part,
     return invalid(
         "the Testbed's slots have less than 1Mi of memory: set spec.resourcesPerSlot.memory");
 
-  const Variables variables = variables_of(order);
+  const Variables variables = variables_of(kind, order);
   const Overlay overlay(&variables);
   std::string body = overlay.over(Slice(placed(kind, users_part)), Slice(kind.application));
-  if (order.most_slots > order.slots && !kind.dynamic.empty())
-    body = overlay.over(Slice(body), Slice(kind.dynamic));
+  if (grows(kind, order)) body = overlay.over(Slice(body), Slice(kind.dynamic));
+  for (const Variant& each : kind.variants)
+    if (!each.application.empty() && holds(each.where, Slice(body)))
+      body = overlay.over(Slice(body), Slice(each.application));
 
   Writer w;
   w.object().member("apiVersion").string(kind.api_version).member("kind").string(kind.kind);
@@ -257,10 +287,16 @@ Result<std::string> application_json(const JobKind& kind, Slice users_part,
   return w.end().take();
 }
 
-std::optional<std::string> resize_patch(const JobKind& kind, const ApplicationOrder& order) {
+std::optional<std::string> resize_patch(const JobKind& kind, Slice application,
+                                        const ApplicationOrder& order) {
   if (kind.resize.empty()) return std::nullopt;
-  const Variables variables = variables_of(order);
-  return Overlay(&variables).over(Slice(), Slice(kind.resize));
+  const Variables variables = variables_of(kind, order);
+  const Overlay overlay(&variables);
+  std::string patch = overlay.over(Slice(), Slice(kind.resize));
+  for (const Variant& each : kind.variants)
+    if (!each.resize.empty() && holds(each.where, application))
+      patch = overlay.over(Slice(patch), Slice(each.resize));
+  return patch;
 }
 
 std::map<std::string, std::string> executor_labels(const JobKind& kind, const std::string& name) {

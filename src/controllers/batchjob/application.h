@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controllers/batchjob/job_kind.h"
@@ -14,6 +15,13 @@
 #include "kube/quantity.h"
 
 namespace berth::controllers {
+
+// Which run and which attempt of it an application is, as it says itself.
+inline constexpr std::string_view kRunAnnotation = "berth.dev/run",
+                                  kAttemptAnnotation = "berth.dev/attempt";
+// Is it of a run, or of an attempt of this one, that has been closed?
+bool came_late(const kube::Object& application, std::int64_t closed_run, std::int64_t run,
+               std::int64_t attempt);
 
 // What a run asks of its application, beyond what the user wrote.
 struct ApplicationOrder {
@@ -34,7 +42,8 @@ struct ApplicationOrder {
 Result<std::string> application_json(const JobKind&, json::Slice users_part,
                                      const ApplicationOrder&);
 // A merge patch that makes a running application that size; nothing where its kind takes none.
-std::optional<std::string> resize_patch(const JobKind&, const ApplicationOrder&);
+std::optional<std::string> resize_patch(const JobKind&, json::Slice application,
+                                        const ApplicationOrder&);
 // The labels by which its executors are known.
 std::map<std::string, std::string> executor_labels(const JobKind&, const std::string& name);
 

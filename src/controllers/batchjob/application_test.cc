@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controllers/batchjob/application.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,7 +125,7 @@ TEST(Application, OfAPlainJobKeepsTheOtherContainers) {
       order_of(4));
   const Slice spec = Slice(text)["spec"];
   EXPECT_EQ(spec["parallelism"].integer(), 4);
-  EXPECT_EQ(spec["completions"].integer(), 4);
+  EXPECT_FALSE(spec["completions"]) << "it could never change";
   const Slice containers = spec["template"]["spec"]["containers"];
   ASSERT_EQ(containers.size(), 2U);
   EXPECT_EQ(containers[std::size_t{0}]["image"].text(), "x");
@@ -150,9 +151,32 @@ TEST(Application, ARefusalNamesWhatToSet) {
 }
 
 TEST(Application, IsResizedWhereItsKindTakesIt) {
-  EXPECT_EQ(resize_patch(kind_of("job"), order_of(5)),
+  EXPECT_EQ(resize_patch(kind_of("job"), Slice("{}"), order_of(5)),
+            R"({"spec":{"parallelism":5}})");
+  EXPECT_EQ(resize_patch(kind_of("spark"), Slice("{}"), order_of(5)), std::nullopt);
+}
+
+TEST(Application, OfAnIndexedJobHasAsManyCompletionsAsExecutorsAndKeepsThatInStep) {
+  const std::string text = made(
+      "job",
+      R"({"completionMode":"Indexed","completions":9,"template":{"spec":{"containers":[{}]}}})",
+      order_of(4));
+  EXPECT_EQ(Slice(text)["spec"]["completions"].integer(), 4);
+  EXPECT_EQ(resize_patch(kind_of("job"), Slice(text), order_of(5)),
             R"({"spec":{"parallelism":5,"completions":5}})");
-  EXPECT_EQ(resize_patch(kind_of("spark"), order_of(5)), std::nullopt);
+}
+
+TEST(Application, ComesLateWhenItsRunOrItsAttemptIsClosed) {
+  const auto late = [](std::string_view run, std::string_view attempt) {
+    const auto object = kube::Object::parse(fmt::format(
+        R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"a","namespace":"d","annotations":{{"berth.dev/run":"{}","berth.dev/attempt":"{}"}}}}}})",
+        run, attempt));
+    return came_late(*object, 3, 4, 2);
+  };
+  EXPECT_TRUE(late("3", "1"));
+  EXPECT_TRUE(late("4", "1"));
+  EXPECT_FALSE(late("4", "2"));
+  EXPECT_FALSE(late("", "")) << "it is somebody's own";
 }
 
 TEST(Application, ExecutorsAreKnownByTheirOperatorsLabels) {
@@ -249,7 +273,7 @@ states:
   EXPECT_EQ(read_job_kind(good + "replicas: 3\n", "ray.yaml").error().message,
             "ray.yaml:11: replicas is not known; there are: name, from, apiVersion, kind, "
             "resource, into, rename, application, dynamic, "
-            "resize, elastic, executors, message, states");
+            "resize, variants, elastic, executors, message, states");
   EXPECT_THAT(
       read_job_kind(good + "  - {state: Finished, where: {}}\n", "ray.yaml").error().message,
       HasSubstr(

@@ -42,7 +42,7 @@ class Reader {
     JobKind row;
     members("", root_,
             {"name", "from", "apiVersion", "kind", "resource", "into", "rename", "application",
-             "dynamic", "resize", "elastic", "executors", "message", "states"});
+             "dynamic", "resize", "variants", "elastic", "executors", "message", "states"});
     for (const auto& [name, to] : {std::pair{"name", &row.name},
                                    {"from", &row.from},
                                    {"apiVersion", &row.api_version},
@@ -55,6 +55,9 @@ class Reader {
     row.application = object("application", true);
     row.dynamic = object("dynamic", false);
     row.resize = object("resize", false);
+    std::size_t at = 0;
+    for (const json::Slice variant : root_["variants"].elements())
+      row.variants.push_back(variant_of(variant, at++));
     row.executors = object("executors", true);
     row.elastic =
         root_["elastic"] ? one_of("elastic", root_["elastic"], kElastic) : Elastic::kRestart;
@@ -73,15 +76,32 @@ class Reader {
     members(at + ".", rule, {"state", "where", "needs"});
     StateRule read;
     read.state = one_of(at + ".state", rule["state"], kStates);
-    if (!rule["where"].is_object())
+    read.where = where(at, rule["where"]);
+    if (rule["needs"]) read.executors = one_of(at + ".needs", rule["needs"], kNeeds);
+    return read;
+  }
+  Variant variant_of(json::Slice variant, std::size_t index) {
+    const std::string at = fmt::format("variants[{}]", index);
+    members(at + ".", variant, {"where", "application", "resize"});
+    Variant read{.where = where(at, variant["where"]), .application = {}, .resize = {}};
+    for (const auto& [name, to] :
+         {std::pair{"application", &read.application}, {"resize", &read.resize}}) {
+      const json::Slice found = variant[name];
+      if (found && !found.is_object()) wrong(fmt::format("{}.{}", at, name), "must be a map");
+      if (found.is_object()) *to = std::string(found.raw());
+    }
+    return read;
+  }
+  Where where(const std::string& at, json::Slice rows) {
+    Where read;
+    if (!rows.is_object())
       wrong(at + ".where", "must be a map of paths to lists of values ({} always holds)");
-    for (const auto [path, values] : rule["where"].members()) {
+    for (const auto [path, values] : rows.members()) {
       if (!values.is_array())
         wrong(at + ".where", fmt::format("must have a list of values for {}", path));
-      auto& [_, accepted] = read.where.emplace_back(std::string(path), std::vector<std::string>());
+      auto& [_, accepted] = read.emplace_back(std::string(path), std::vector<std::string>());
       for (const json::Slice value : values.elements()) accepted.push_back(value.text());
     }
-    if (rule["needs"]) read.executors = one_of(at + ".needs", rule["needs"], kNeeds);
     return read;
   }
 
@@ -136,6 +156,15 @@ std::string_view name_of(ApplicationState state) {
   return "Unknown";
 }
 
+kube::KindId application_kind(const JobKind& kind) {
+  const std::size_t slash = kind.api_version.find('/');
+  const bool core = slash == std::string::npos;
+  return kube::learn_kind({.group = core ? "" : kind.api_version.substr(0, slash),
+                           .version = core ? kind.api_version : kind.api_version.substr(slash + 1),
+                           .kind = kind.kind,
+                           .plural = kind.resource});
+}
+
 Result<JobKind> read_job_kind(std::string_view yaml, std::string_view source) {
   const auto json = json::yaml_document_to_json(yaml);
   if (!json) return invalid(fmt::format("{}: {}", source, json.error().message));
@@ -153,6 +182,15 @@ const std::vector<JobKind>& built_in_job_kinds() {
     return read;
   }();
   return kinds;
+}
+
+std::vector<JobKind> all_job_kinds(const std::vector<JobKind>& more) {
+  std::vector<JobKind> all = more;
+  for (const JobKind& one : built_in_job_kinds())
+    if (std::none_of(more.begin(), more.end(),
+                     [&](const JobKind& other) { return other.name == one.name; }))
+      all.push_back(one);
+  return all;
 }
 
 }  // namespace berth::controllers

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "json/slice.h"
+#include "kube/kind.h"
 
 namespace berth::controllers {
 
@@ -29,16 +30,24 @@ std::string_view name_of(ApplicationState);
 // What cannot be read off the application itself.
 enum class ExecutorsMust : std::uint8_t { kAnything, kRun, kBeGone };
 
+// All must hold: the value at the path is one of these. "" is also what is absent; a path may
+// pick an element by its type, `conditions[Complete]`, and ask all members, `executorState.*`.
+using Where = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
 struct StateRule {
   ApplicationState state = ApplicationState::kUnknown;
-  // All must hold: the value at the path is one of these. "" is also what is absent; a path may
-  // pick an element by its type, `conditions[Complete]`, and ask all members, `executorState.*`.
-  std::vector<std::pair<std::string, std::vector<std::string>>> where;
+  Where where;
   ExecutorsMust executors = ExecutorsMust::kAnything;
 };
 
 // How executors come and go while it runs.
 enum class Elastic : std::uint8_t { kDoor, kReplicas, kRestart };
+
+// What is merged over the templates for applications of which this holds.
+struct Variant {
+  Where where;
+  std::string application, resize;  // templates, as JSON; "" for none
+};
 
 struct JobKind {
   std::string name;         // "spark"
@@ -51,15 +60,21 @@ struct JobKind {
   std::string application;                                  // templates, as JSON
   std::string dynamic;  // merged too where the run may grow; "" for none
   std::string resize;   // of a running one; "" where it takes none
+  std::vector<Variant> variants;
   Elastic elastic = Elastic::kRestart;
   std::string executors;             // labels of its executor pods, a template
   std::vector<std::string> message;  // paths, the first that says something
   std::vector<StateRule> states;     // the first that holds
 };
 
+// The kind of its applications, as the suite knows it.
+kube::KindId application_kind(const JobKind&);
+
 // Of a file in YAML. An error names the place and what may stand there; `source` names the file.
 Result<JobKind> read_job_kind(std::string_view yaml, std::string_view source);
 // Those that are built in: spark, flink, flink-cluster, job.
 const std::vector<JobKind>& built_in_job_kinds();
+// Those and more; one of the same name takes the place of a built-in one.
+std::vector<JobKind> all_job_kinds(const std::vector<JobKind>& more);
 
 }  // namespace berth::controllers

@@ -104,8 +104,9 @@ class Run {
     std::int64_t labelled = 0, ready = 0, available = 0, terminating = 0;
     for (const Object* pod : pods_) {
       labelled += fully.matches(pod->labels()) ? 1 : 0;
-      ready += pod_ready(*pod) ? 1 : 0;
-      available += pod_available(*pod, min_ready_, now_) ? 1 : 0;
+      if (!pod_ready(*pod)) continue;
+      ++ready;
+      available += min_ready_ <= Duration{} || pod_available(*pod, min_ready_, now_) ? 1 : 0;
     }
     for (const Object* pod : view_.by_index(kPod, kByController, set_.uid()))
       if (pod_terminating(*pod) && selector_.matches(pod->labels())) ++terminating;

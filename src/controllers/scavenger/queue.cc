@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which waiting ScavengerJobs start, of all of both groups: one key decides, so two starts are
+// never decided on the same room. A start is the number of an attempt, written before anything of
+// it is made. Woken by room and by whoever begins to wait, hardly ever by time.
+#include "controllers/scavenger/queue.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "controllers/pods.h"
+#include "controllers/scavenger/queue_facts.h"
+#include "controllers/scavenger/scavenger_table.h"
+#include "controllers/status.h"
+#include "json/writer.h"
+#include "kube/node_view.h"
+#include "kube/ours/reasons.h"
+#include "kube/ours/scavenger_quota_view.h"
+#include "kube/time.h"
+
+namespace berth::controllers {
+namespace {
+
+using namespace runtime;  // NOLINT: a controller speaks its language
+using json::Slice;
+using json::Writer;
+namespace reason = kube::reason;
+
+constexpr Duration kBatch = 100ms;
+constexpr Duration kStatusEvery = 10s;
+constexpr Duration kSampleEvery = 1min;
+constexpr std::size_t kSamples = 30, kMostNotes = 50, kMostNodes = 100;
+const Key kQueue{"", "queue"};
+
+// What is kept from run to run: "<status nanos> <sample nanos> <percent> <percent> …".
+struct Notes {
+  WallTime status_at = {}, sample_at = {};
+  std::vector<double> samples;
+
+  static Notes parse(std::string_view text) {
+    Notes notes;
+    int field = 0;
+    while (!text.empty()) {
+      const std::string_view word = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(text.size(), word.size() + 1));
+      std::int64_t value = 0;
+      std::from_chars(word.data(), word.data() + word.size(), value);
+      if (field == 0) notes.status_at = {value};
+      if (field == 1) notes.sample_at = {value};
+      if (field >= 2) notes.samples.push_back(static_cast<double>(value) / 1'000);
+      ++field;
+    }
+    return notes;
+  }
+  std::string text() const {
+    std::string out = fmt::format("{} {}", status_at.unix_nanos, sample_at.unix_nanos);
+    for (const double sample : samples)
+      out += fmt::format(" {}", static_cast<std::int64_t>(sample * 1'000));
+    return out;
+  }
+  double deviation() const {
+    if (samples.size() < 2) return 0;
+    double mean = 0, sum = 0;
+    for (const double one : samples) mean += one / static_cast<double>(samples.size());
+    for (const double one : samples) sum += (one - mean) * (one - mean);
+    return std::sqrt(sum / static_cast<double>(samples.size() - 1));
+  }
+};
+
+std::string_view reason_of(scavenge::WaitReason why) {
+  switch (why) {
+    case scavenge::WaitReason::kTurn:
+      return reason::kTurn;
+    case scavenge::WaitReason::kThreshold:
+      return reason::kThreshold;
+    case scavenge::WaitReason::kNoFit:
+      return reason::kNoFit;
+    case scavenge::WaitReason::kOverQuota:
+      return reason::kOverQuota;
+    case scavenge::WaitReason::kBackoff:
+      return reason::kBackingOff;
+    case scavenge::WaitReason::kReserved:
+      return reason::kReserved;
+  }
+  return {};
+}
+
+std::string names_json(const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  Writer w;
+  w.array();
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNodes); ++i) w.string(names[i]);
+  w.end();
+  return w.take();
+}
+
+// One decision.
+class Decision {
+ public:
+  Decision(const View& view, const QueueOptions& options, QueueFacts& facts, WallTime now)
+      : view_(view),
+        options_(options),
+        now_(now),
+        notes_(Notes::parse(view.remembered())),
+        policy_object_(view.get(kinds().policy, {"", std::string(kube::kScavengerPolicyName)})),
+        policy_(kube::read_scavenger_policy(policy_object_)),
+        sight_(queue_question(facts, view, options.job_kinds, now)) {}
+
+  Plan plan() {
+    for (const QueuedJob* job : sight_.jobs) by_uid_.emplace(job->uid, job);
+    sample();
+    const scavenge::AdmitAnswer answer = scavenge::admit(sight_.question);
+    for (const scavenge::Start& start : answer.starts) begin(start);
+    note_waits(answer);
+    if (answer.look_again && *answer.look_again > now_) plan_.again_at(*answer.look_again);
+    tell(answer);
+    plan_.remember(notes_.text());
+    return std::move(plan_);
+  }
+
+ private:
+  const kube::ScavengerKinds& kinds() const { return kube::scavenger_kinds(); }
+
+  // How much ordinary use varies; only where somebody wants to know.
+  void sample() {
+    if (!policy_.adaptive_reserve_percent) {
+      notes_.samples.clear();
+      return;
+    }
+    if (now_ >= notes_.sample_at + kSampleEvery) {
+      notes_.sample_at = now_;
+      notes_.samples.push_back(100 * utilisation(sight_.ordinary, sight_.capacity));
+      if (notes_.samples.size() > kSamples) notes_.samples.erase(notes_.samples.begin());
+    }
+    plan_.again_at(notes_.sample_at + kSampleEvery);
+    sight_.question.ordinary_stdev_percent = notes_.deviation();
+  }
+
+  void begin(const scavenge::Start& start) {
+    const auto found = by_uid_.find(start.uid);
+    if (found == by_uid_.end()) return;
+    const Object& object = *found->second->object;
+    const kube::ScavengerJobView job(object);
+    StatusDraft status(object.status());
+    status.number("attempt", job.attempt() + 1);
+    status.text("decidedAt", std::to_string(view_.seen(kube::kPod)));
+    status.text("waitingSince", "").text("message", "");
+    for (const char* of_last : {"jobName", "jobUid", "reclaim"}) status.raw(of_last, "");
+    status.raw("nodes", names_json(start.nodes)).raw("avoid", names_json(start.avoid));
+    Conditions conditions(status["conditions"]);
+    conditions.set("Admitted", true, reason::kAdmitted, "", now_, object.generation());
+    conditions.set("Running", false, reason::kStarting, "", now_, object.generation());
+    status.raw("conditions", conditions.json());
+    if (options_.fault == QueueFault::kAttemptAfterJob) options_.plant(plan_, job);
+    plan_.set_status(object, status.json());
+    plan_.event(object, {.reason = std::string(reason::kAdmitted),
+                         .action = "Start",
+                         .note = fmt::format("attempt {} may start", job.attempt() + 1)});
+  }
+
+  // Why it waits is told once for each reason, not with every number that changes in it.
+  void note_waits(const scavenge::AdmitAnswer& answer) {
+    std::size_t left = kMostNotes;
+    for (const scavenge::Wait& wait : answer.waits) {
+      if (wait.reason == scavenge::WaitReason::kTurn ||
+          wait.reason == scavenge::WaitReason::kBackoff)
+        continue;
+      const auto found = by_uid_.find(wait.uid);
+      if (found == by_uid_.end() || found->second->told == reason_of(wait.reason)) continue;
+      if (left-- == 0) {
+        plan_.again_at(now_ + 1s);
+        return;
+      }
+      const Object& object = *found->second->object;
+      StatusDraft status(object.status());
+      Conditions conditions(status["conditions"]);
+      conditions.set("Admitted", false, reason_of(wait.reason), wait.message, now_,
+                     object.generation());
+      status.raw("conditions", conditions.json());
+      status.text("message", wait.message);
+      plan_.set_status(object, status.json());
+    }
+  }
+
+  // What an administrator wants to see, not oftener than is of use.
+  void tell(const scavenge::AdmitAnswer& answer) {
+    Plan writes;
+    if (policy_object_ != nullptr) {
+      StatusDraft status(policy_object_->status());
+      status.number("thresholdPercent", answer.threshold_percent);
+      status.number("utilisationPercent",
+                    std::lround(100 * utilisation(sight_.used, sight_.capacity)));
+      if (policy_.adaptive_reserve_percent)
+        status.number("ordinaryDeviationPercent", std::lround(notes_.deviation()));
+      status.number("running", sight_.running + static_cast<std::int64_t>(answer.starts.size()));
+      status.number("waiting", static_cast<std::int64_t>(answer.waits.size()));
+      status.number("observedGeneration", policy_object_->generation());
+      writes.set_status(*policy_object_, status.json());
+    }
+    tell_quotas(answer, writes);
+    if (writes.empty()) return;
+    if (now_ < notes_.status_at + kStatusEvery) {
+      plan_.again_at(notes_.status_at + kStatusEvery);
+      return;
+    }
+    notes_.status_at = now_;
+    for (Action& action : writes.actions()) plan_.add(std::move(action));
+  }
+  void tell_quotas(const scavenge::AdmitAnswer& answer, Plan& writes) {
+    const auto quotas = view_.list(kinds().quota);
+    if (quotas.empty()) return;
+    std::map<std::string, std::int64_t, std::less<>> over;
+    for (const scavenge::Wait& wait : answer.waits)
+      if (const auto job = by_uid_.find(wait.uid);
+          job != by_uid_.end() && wait.reason == scavenge::WaitReason::kOverQuota)
+        ++over[job->second->ns];
+    for (const Object* object : quotas) {
+      const std::string ns(object->ns());
+      Writer used;
+      used.object().member("jobs").integer(sight_.question.running_count[ns]);
+      for (const auto& [name, amount] :
+           kube::ScavengerQuotaView::counted(sight_.question.running[ns]))
+        used.member(name).string(amount.text());
+      used.end();
+      StatusDraft status(object->status());
+      status.raw("used", used.take());
+      status.number("waiting", over[ns]);
+      status.number("observedGeneration", object->generation());
+      writes.set_status(*object, status.json());
+    }
+  }
+
+  const View& view_;
+  const QueueOptions& options_;
+  WallTime now_;
+  Notes notes_;
+  const Object* policy_object_;
+  kube::ScavengerPolicy policy_;
+  QueueSight sight_;
+  std::map<std::string, const QueuedJob*, std::less<>> by_uid_;
+  Plan plan_;
+};
+
+// What of a job decides about starts.
+bool job_matters(const Object* before, const Object* after) {
+  if (before == nullptr || after == nullptr) return true;
+  if (before->generation() != after->generation() || before->deleting() != after->deleting())
+    return true;
+  const Slice was = before->status(), is = after->status();
+  for (const char* field : {"attempt", "closedAttempt", "waitingSince", "notBefore", "phase"})
+    if (was[field].raw() != is[field].raw()) return true;
+  return false;
+}
+// Room, and who waits for a place.
+bool pod_matters(const Object* before, const Object* after) {
+  if (before == nullptr) return false;
+  if (after == nullptr) return !pod_ended(*before);
+  if (pod_ended(*before) != pod_ended(*after)) return true;
+  if (before->deleting() != after->deleting()) return false;
+  return !before->shares_body(*after) &&
+         before->member("spec").raw() != after->member("spec").raw();
+}
+bool node_matters_to_queue(const Object* before, const Object* after) {
+  if (before == nullptr || after == nullptr) return true;
+  const kube::NodeView was(*before), is(*after);
+  return was.ready() != is.ready() || was.unschedulable() != is.unschedulable() ||
+         was.taints().raw() != is.taints().raw() ||
+         before->status()["allocatable"].raw() != after->status()["allocatable"].raw();
+}
+
+Mapping wakes_if(bool (*matters)(const Object*, const Object*)) {
+  return [matters](const View&, const Change& change, std::vector<Key>& wake) {
+    if (matters(change.before, change.after)) wake.push_back(kQueue);
+  };
+}
+
+class Queue final : public Controller {
+ public:
+  explicit Queue(QueueOptions options) : options_(std::move(options)) {}
+
+  Spec spec() const override {
+    const kube::ScavengerKinds& kinds = kube::scavenger_kinds();
+    Spec spec("scavenger-queue-controller");
+    spec.reconciles(kinds.job, wakes_if(&job_matters));
+    for (const KindId kind : options_.job_kinds) {
+      if (kind != kinds.job) spec.watches_if_served(kind, wakes_if(&job_matters));
+      spec.patches_status(kind);
+    }
+    spec.watches(kube::kNode, wakes_if(&node_matters_to_queue), kBatch);
+    spec.watches(kube::kPod, wakes_if(&pod_matters), kBatch);
+    for (const KindId kind : {kinds.policy, kinds.quota}) {
+      spec.watches(kind, [](const View&, const Change& change, std::vector<Key>& wake) {
+        if (change.before == nullptr || change.after == nullptr ||
+            change.before->generation() != change.after->generation())
+          wake.push_back(kQueue);
+      });
+      spec.patches_status(kind);
+    }
+    if (options_.fault != QueueFault::kNone) spec.creates(kube::kJob);
+    return spec.tells().keys_in_flight(1);
+  }
+
+  Plan reconcile(const View& view, const Key& key, WallTime now) const override {
+    if (key != kQueue || !anybody(view)) return Plan::done();
+    return Decision(view, options_, facts_, now).plan();
+  }
+
+ private:
+  // A cluster without scavengers pays nothing for them.
+  bool anybody(const View& view) const {
+    const kube::ScavengerKinds& kinds = kube::scavenger_kinds();
+    if (!view.list(kinds.policy).empty() || !view.list(kinds.quota).empty()) return true;
+    return std::any_of(options_.job_kinds.begin(), options_.job_kinds.end(),
+                       [&](KindId kind) { return !view.list(kind).empty(); });
+  }
+
+  QueueOptions options_;
+  mutable QueueFacts facts_;  // what was read of objects; changes no decision
+};
+
+}  // namespace
+
+std::unique_ptr<Controller> make_scavenger_queue_controller(QueueOptions options) {
+  if (options.job_kinds.empty())
+    options.job_kinds = {kube::scavenger_kinds().job, kube::cerit_kinds().job};
+  return std::make_unique<Queue>(std::move(options));
+}
+std::unique_ptr<Controller> make_scavenger_queue() { return make_scavenger_queue_controller({}); }
+
+}  // namespace berth::controllers

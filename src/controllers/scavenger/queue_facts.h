@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the queue needs to know of every node, pod and ScavengerJob. Reading an object is a hundred
+// times dearer than adding up what was read, and between two looks few objects change: so what was
+// read of a version is kept with it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controllers/scavenger/job_builder.h"
+#include "kube/ours/ours.h"
+#include "kube/ours/scavenger_policy_view.h"
+#include "policy/scavenge/admit.h"
+#include "runtime/view.h"
+
+namespace berth::controllers {
+
+struct QueuedJob {
+  const kube::Object* object = nullptr;  // of this look
+  bool waiting = false, open = false;
+  std::string uid, ns, name, job_uid;
+  std::int64_t interrupted = 0;
+  WallTime waiting_since = {};
+  std::optional<WallTime> not_before = {};
+  kube::Key gave_way_to = {};  // the pod that it was interrupted for
+  std::string gave_way_uid = {};
+  Members members = {};
+  std::string told;       // the reason of its condition Admitted
+  std::string placement;  // where it may go, as a text: jobs of one text are alike
+  std::vector<std::pair<WallTime, std::optional<WallTime>>> runs = {};
+};
+
+struct QueueSight {
+  scavenge::AdmitQuestion question = {};
+  std::vector<const QueuedJob*> jobs = {};
+  kube::ResourceList capacity = {}, used = {}, ordinary = {};
+  std::int64_t running = 0;
+};
+
+// A memo of a pure function of objects: the same answer with or without what it kept.
+// Loop-confined.
+class QueueFacts {
+ public:
+  QueueSight look(const runtime::View&, const std::vector<kube::KindId>& job_kinds,
+                  const kube::ScavengerPolicy&, WallTime now);
+  std::size_t kept() const { return pods_.size() + nodes_.size() + jobs_.size(); }
+
+ private:
+  struct PodFact {
+    kube::Revision revision = 0;
+    std::uint64_t round = 0;
+    bool bound = false, live = false, unplaced = false;
+    std::string node, scavenger, controller;
+    kube::ResourceList requests;
+  };
+  struct NodeFact {
+    kube::Revision revision = 0;
+    std::uint64_t round = 0;
+    bool usable = false, tainted = false;
+    kube::ResourceList allocatable;
+  };
+  struct JobFact {
+    kube::Revision revision = 0;
+    std::uint64_t round = 0;
+    QueuedJob job;
+  };
+  template <class Fact>
+  using Kept = std::unordered_map<std::string, Fact>;
+
+  const PodFact& fact_of(const kube::Object& pod);
+  const NodeFact& node_fact(const kube::Object& node);
+  const QueuedJob& job_fact(const kube::Object& job);
+  // Finds what was kept of the version, or an empty place for it.
+  template <class Fact>
+  std::pair<Fact&, bool> kept(Kept<Fact>&, const kube::Object&) const;
+  template <class Fact>
+  void drop_old(Kept<Fact>&);
+  std::vector<std::string> nodes_for(const runtime::View&, const QueuedJob&) const;
+
+  Kept<PodFact> pods_;
+  Kept<NodeFact> nodes_;
+  Kept<JobFact> jobs_;
+  std::uint64_t round_ = 0;
+};
+
+// The whole question: with the rules of the policy, quotas and shares, and how much ordinary use
+// varies as the policy's status has it.
+QueueSight queue_question(QueueFacts&, const runtime::View&,
+                          const std::vector<kube::KindId>& job_kinds, WallTime now);
+scavenge::AdmitRules admit_rules(const kube::ScavengerPolicy&);
+
+// Used core-hours of a user, each hour worth half as much after a half-life.
+double decayed_hours(const QueuedJob&, Duration half_life, WallTime now);
+// The largest share of a resource that is used, of cpu and memory.
+double utilisation(const kube::ResourceList& used, const kube::ResourceList& capacity);
+
+}  // namespace berth::controllers

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/scavenger/reclaim.h"
+
+#include <fmt/format.h>
+
+#include "controllers/pods.h"
+#include "json/writer.h"
+#include "kube/ours/ours.h"
+#include "kube/pod_view.h"
+#include "kube/resource_list.h"
+#include "kube/time.h"
+
+namespace berth::controllers {
+namespace {
+
+using json::Slice;
+using json::Writer;
+using kube::Object;
+
+bool good_json(std::string_view text) {
+  json::Cursor cursor(text);
+  cursor.skip();
+  return cursor.finish() && cursor.ok();
+}
+
+// The amounts, each at most what elastic.min says; "" where none is lowered.
+std::string lowered(Slice amounts, const kube::ResourceList& least) {
+  bool lower = false;
+  Writer w;
+  w.object();
+  for (const auto& [name, minimum] : least) {
+    if (name != "cpu" && name != "memory") continue;  // nothing else can be resized
+    const auto now = kube::Quantity::from_json(amounts[name]);
+    if (!amounts[name] || !now || *now <= minimum) continue;
+    lower = true;
+    w.member(name).string(minimum.text());
+  }
+  w.end();
+  return lower ? w.take() : std::string();
+}
+
+}  // namespace
+
+std::optional<Reclaim> reclaim_of(const Object& job) {
+  const std::string text = job.annotation(kube::kReclaimAnnotation);
+  if (text.empty() || !good_json(text)) return std::nullopt;
+  const Slice from{std::string_view(text)};
+  Reclaim out;
+  const std::string pod = from["for"].text();
+  const std::size_t slash = pod.find('/');
+  if (slash == pod.npos) return std::nullopt;
+  out.pod = {pod.substr(0, slash), pod.substr(slash + 1)};
+  out.uid = from["uid"].text();
+  const auto deadline = kube::parse_time(from["deadline"].text());
+  if (!deadline) return std::nullopt;
+  out.deadline = *deadline;
+  return out;
+}
+
+std::string reclaim_json(const Reclaim& reclaim, WallTime asked) {
+  Writer w;
+  w.object().member("for").string(reclaim.pod.text()).member("uid").string(reclaim.uid);
+  w.member("deadline").string(kube::micro_time_text(reclaim.deadline));
+  w.member("asked").string(kube::micro_time_text(asked)).end();
+  return w.take();
+}
+
+bool nobody_needs(const runtime::View& view, const Reclaim& reclaim) {
+  const Object* pod = view.get(kube::kPod, reclaim.pod);
+  if (pod == nullptr || (!reclaim.uid.empty() && pod->uid() != reclaim.uid)) return true;
+  return pod->deleting() || pod_ended(*pod) || kube::PodView(*pod).assigned();
+}
+
+runtime::Action annotate(const Object& pod, const std::optional<WallTime>& deadline) {
+  return runtime::PatchAction{
+      .target = runtime::target_of(pod),
+      .patch = fmt::format(
+          R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})", kube::kCheckpointRequestedAnnotation,
+          deadline ? json::quoted(kube::time_text(*deadline)) : std::string("null")),
+      .pin = runtime::Pin::kUid};
+}
+runtime::Action forget_reclaim(const Object& job) {
+  return runtime::PatchAction{
+      .target = runtime::target_of(job),
+      .patch = fmt::format(R"({{"metadata":{{"annotations":{{"{}":null}}}}}})",
+                           kube::kReclaimAnnotation),
+      .pin = runtime::Pin::kUid};
+}
+
+std::vector<runtime::Action> shrink(const kube::ScavengerJobView& job,
+                                    const std::vector<const Object*>& pods) {
+  std::vector<runtime::Action> out;
+  const auto least = kube::parse_resource_list(job.spec()["elastic"]["min"], "spec.elastic.min");
+  if (!least || least->empty()) return out;
+  for (const Object* pod : pods) {
+    const kube::PodView view(*pod);
+    if (!view.assigned() || view.finished() || pod->deleting()) continue;
+    bool changes = false;
+    Writer w;
+    w.object().member("spec").object().member("containers").array();
+    // The first container is the program; a quality of service stays what it is only if requests
+    // and limits go down together.
+    for (const Slice container : view.containers().elements()) {
+      const std::string requests = lowered(container["resources"]["requests"], *least),
+                        limits = lowered(container["resources"]["limits"], *least);
+      if (!requests.empty()) {
+        changes = true;
+        w.object().member("name").string(container["name"].text()).member("resources").object();
+        w.member("requests").raw(requests);
+        if (!limits.empty()) w.member("limits").raw(limits);
+        w.end().end();
+      }
+      break;
+    }
+    w.end().end().end();
+    if (changes)
+      out.push_back(runtime::PatchAction{.target = runtime::target_of(*pod),
+                                         .patch = w.take(),
+                                         .subresource = "resize",
+                                         .type = kube::PatchType::kStrategic,
+                                         .pin = runtime::Pin::kUid});
+  }
+  return out;
+}
+
+}  // namespace berth::controllers
