@@ -301,10 +301,46 @@ Decider::Verdicts Decider::judge(const Cycle& cycle, const RowSet& candidates, b
   Verdicts verdicts{.pass = candidates};
   if (reasons) verdicts.why.emplace(reasons_, cluster_.size());
   Rejections* const why = reasons ? &*verdicts.why : nullptr;
+  const std::vector<std::uint32_t> apart = rows_without(cycle, verdicts.pass);
   verdicts.status = profile_.filter(cycle, cluster_.rows(), verdicts.pass, why);
+  if (verdicts.status.ok() && !apart.empty())
+    verdicts.status = judge_without(cycle, apart, verdicts.pass, why);
   if (verdicts.status.ok() && nominated_ != nullptr && !nominated_->empty())
     verdicts.status = judge_with_nominated(cycle, candidates, verdicts.pass, why);
   return verdicts;
+}
+
+// The rows on which some pods are to be taken for gone; they leave `candidates`.
+std::vector<std::uint32_t> Decider::rows_without(const Cycle& cycle, RowSet& candidates) const {
+  std::vector<std::uint32_t> rows;
+  for (const PodPtr& pod : cycle.without)
+    if (const auto row = cluster_.row_of(pod->node_name); row && candidates.has(*row)) {
+      candidates.erase(*row);
+      rows.push_back(*row);
+    }
+  return rows;
+}
+void Decider::take_away(const Cycle& cycle, WhatIf& what_if, std::uint32_t scratch,
+                        std::uint32_t row) const {
+  for (const PodPtr& pod : cycle.without)
+    if (cluster_.row_of(pod->node_name) == row) what_if.remove(scratch, pod);
+}
+Status Decider::judge_without(const Cycle& cycle, const std::vector<std::uint32_t>& apart,
+                              RowSet& pass, Rejections* why) const {
+  const std::unique_ptr<WhatIf> what_if = profile_.what_if(cycle);
+  for (const std::uint32_t row : apart)
+    take_away(cycle, *what_if, what_if->open(cluster_.table().node[row]), row);
+  RowSet keep(what_if->size(), true);
+  Rejections reasons(reasons_, what_if->size());
+  const Status status = profile_.filter(cycle, what_if->rows(), keep, &reasons);
+  if (!status.ok()) return status;
+  for (std::uint32_t scratch = 0; scratch < apart.size(); ++scratch) {
+    if (keep.has(scratch))
+      pass.insert(apart[scratch]);
+    else if (why != nullptr)
+      why->reject(apart[scratch], reasons.at(scratch));
+  }
+  return {};
 }
 
 // The pods that were promised a node count as if they were there; whoever comes after them must fit
@@ -320,6 +356,7 @@ Status Decider::judge_with_nominated(const Cycle& cycle, const RowSet& candidate
     if (pods.empty()) continue;
     if (!what_if) what_if = profile_.what_if(cycle);
     const std::uint32_t scratch = what_if->open(cluster_.table().node[*row]);
+    take_away(cycle, *what_if, scratch, *row);
     for (const PodPtr& pod : pods) what_if->add(scratch, pod);
     origin.push_back(*row);
   }

@@ -108,6 +108,10 @@ class Decider {
     std::optional<Rejections> why = std::nullopt;
   };
   Verdicts judge(const Cycle&, const RowSet& candidates, bool reasons) const;
+  std::vector<std::uint32_t> rows_without(const Cycle&, RowSet& candidates) const;
+  void take_away(const Cycle&, WhatIf&, std::uint32_t scratch, std::uint32_t row) const;
+  Status judge_without(const Cycle&, const std::vector<std::uint32_t>& apart, RowSet& pass,
+                       Rejections* why) const;
   Status judge_with_nominated(const Cycle&, const RowSet& candidates, RowSet& pass,
                               Rejections* why) const;
   void walk(Decision&, const Path&, std::uint32_t to_find, const Verdicts&,

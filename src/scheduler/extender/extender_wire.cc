@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/extender/extender_wire.h"
 
-#include <charconv>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
-#include "json/cursor.h"
 #include "json/writer.h"
+#include "scheduler/extender/go_reader.h"
 
 namespace berth::scheduler {
 namespace {
-
-using json::Cursor;
-using json::Type;
 
 void append(std::string& out, const kube::Object& object) {
   if (!object.valid()) {
@@ -34,116 +30,6 @@ void append_list(std::string& out, const List& list, Append append_one) {
   out += ']';
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same_name(std::string_view raw_key, std::string_view name) {
-  std::string unescaped;
-  if (raw_key.find('\\') != std::string_view::npos) raw_key = unescaped = json::unescape(raw_key);
-  return std::equal(raw_key.begin(), raw_key.end(), name.begin(), name.end(),
-                    [](char a, char b) { return lower(a) == lower(b); });
-}
-
-std::string_view name_of(Type type) {
-  switch (type) {
-    case Type::kNull:
-      return "null";
-    case Type::kBool:
-      return "a bool";
-    case Type::kNumber:
-      return "a number";
-    case Type::kString:
-      return "a string";
-    case Type::kArray:
-      return "a list";
-    case Type::kObject:
-      return "an object";
-  }
-  return "";
-}
-
-// Reads a reply as Go's decoder fills a struct: null leaves a value as it is, a name may come in
-// any case, unknown members are skipped, and a value of the wrong type fails the whole. After the
-// first problem everything else does nothing.
-class Reader {
- public:
-  explicit Reader(std::string_view text)
-      : text_(first_value(text)), cursor_(text_, {.max_bytes = text_.size() + 1}) {}
-
-  // Enters an object and calls member(key) for each of its members; member returns false for what
-  // it does not know. False: null.
-  template <class F>
-  bool object(std::string_view where, F member) {
-    if (!begin(Type::kObject, where)) return false;
-    cursor_.enter_object();
-    for (std::string_view key; good() && cursor_.next_key(key);)
-      if (!member(key)) cursor_.skip();
-    return good();
-  }
-  template <class F>
-  bool list(std::string_view where, F element) {
-    if (!begin(Type::kArray, where)) return false;
-    cursor_.enter_array();
-    while (good() && cursor_.next_element()) element();
-    return good();
-  }
-  void string(std::string& out, std::string_view where) {
-    if (!begin(Type::kString, where)) return;
-    std::string scratch;
-    out = cursor_.string(scratch);
-  }
-  // k8s 1.36: 1.0 and 1e3 are not integers to Go.
-  void integer(std::int64_t& out, std::string_view where) {
-    if (!begin(Type::kNumber, where)) return;
-    const std::string_view digits = cursor_.number();
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size())
-      return complain(fmt::format("{}: {} is not a 64-bit integer", where, digits));
-    out = value;
-  }
-  void strings(std::map<std::string, std::string, std::less<>>& out, std::string_view where) {
-    const bool any = object(where, [&](std::string_view key) {
-      string(out[json::unescape(key)], where);
-      return true;
-    });
-    if (!any && good()) out.clear();
-  }
-  std::string_view raw() { return cursor_.skip(); }
-  bool null() { return good() && cursor_.null(); }
-
-  void complain(std::string problem) {
-    if (good()) problem_ = std::move(problem);
-  }
-  bool good() const { return problem_.empty() && cursor_.ok(); }
-  Result<Ok> end() {
-    if (!problem_.empty()) return invalid(problem_);
-    if (!cursor_.finish()) return invalid(cursor_.error().message);
-    return Ok{};
-  }
-
- private:
-  static std::string_view first_value(std::string_view text) {
-    ValueEnd end;
-    return end.feed(text) == ValueEnd::Found::kEnd ? text.substr(0, end.length()) : text;
-  }
-
-  bool begin(Type want, std::string_view where) {
-    if (!good()) return false;
-    const Type found = cursor_.peek();
-    if (!cursor_.ok()) return false;
-    if (found == want) return true;
-    if (found == Type::kNull)
-      cursor_.null();
-    else
-      complain(fmt::format("{}: expected {}, found {}", where, name_of(want), name_of(found)));
-    return false;
-  }
-
-  std::string_view text_;
-  Cursor cursor_;
-  std::string problem_;
-};
-
 struct FilterReply {
   bool has_nodes = false, has_names = false;
   std::vector<kube::Object> nodes;
@@ -151,7 +37,7 @@ struct FilterReply {
   std::string error;
 };
 
-void read_nodes(Reader& in, FilterReply& reply) {
+void read_nodes(GoReader& in, FilterReply& reply) {
   reply.has_nodes = in.object("Nodes", [&](std::string_view key) {
     if (!same_name(key, "items")) return false;
     reply.nodes.clear();
@@ -166,7 +52,7 @@ void read_nodes(Reader& in, FilterReply& reply) {
   });
 }
 
-void read_names(Reader& in, FilterReply& reply) {
+void read_names(GoReader& in, FilterReply& reply) {
   reply.names.clear();
   reply.has_names =
       in.list("NodeNames", [&] { in.string(reply.names.emplace_back(), "NodeNames"); });
@@ -232,7 +118,7 @@ std::string extender_request(const ExtenderBindArgs& args) {
 
 Result<ExtenderFilterResult> read_filter_reply(std::string_view text, const ExtenderArgs& asked,
                                                bool names_only, std::string_view from) {
-  Reader in(text);
+  GoReader in(text);
   FilterReply reply;
   ExtenderFilterResult result;
   in.object("the reply", [&](std::string_view key) {
@@ -273,7 +159,7 @@ Result<ExtenderFilterResult> read_filter_reply(std::string_view text, const Exte
 }
 
 Result<std::vector<HostScore>> read_prioritize_reply(std::string_view text) {
-  Reader in(text);
+  GoReader in(text);
   std::vector<HostScore> scores;
   in.list("the reply", [&] {
     HostScore& score = scores.emplace_back();
@@ -292,7 +178,7 @@ Result<std::vector<HostScore>> read_prioritize_reply(std::string_view text) {
 }
 
 Result<VictimsByNode> read_preempt_reply(std::string_view text) {
-  Reader in(text);
+  GoReader in(text);
   VictimsByNode all;
   const auto read_pods = [&](ExtenderVictims& victims) {
     victims.uids.clear();
@@ -330,7 +216,7 @@ Result<VictimsByNode> read_preempt_reply(std::string_view text) {
 }
 
 Result<Ok> read_bind_reply(std::string_view text) {
-  Reader in(text);
+  GoReader in(text);
   std::string error;
   in.object("the reply", [&](std::string_view key) {
     if (!same_name(key, "Error")) return false;

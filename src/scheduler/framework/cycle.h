@@ -42,6 +42,8 @@ struct Cycle {
   PluginSet skipped;                                // PreFilter said Skip: no Filter, no what-ifs
   PluginSet skipped_score;                          // PreScore said Skip: absent from the scores
   PluginProbe* probe = nullptr;                     // times plugins; null: nobody asks
+  // PreFilter may fill it: the nodes that these pods are on are judged as if they were gone.
+  std::vector<PodPtr> without = {};
 
   // `slot` is Plugin::slot().
   template <class T>

@@ -22,9 +22,15 @@ class Api;
 }
 }  // namespace berth
 
+namespace berth::slots {
+class SlotBoard;
+}
+
 namespace berth::scheduler {
 
 class StorageState;
+class SlotHolds;
+class ScavengerDoor;
 
 // A pod that Permit plugins asked to wait.
 class WaitingPod {
@@ -55,6 +61,13 @@ class Services {
   // Of the cluster that is being scheduled, to assume in it what is about to be written. Null where
   // nothing may be reserved.
   virtual StorageState* storage() { return nullptr; }
+  // The slots of Testbeds; null where nobody follows them.
+  virtual slots::SlotBoard* slots() { return nullptr; }
+  virtual SlotHolds* holds() {
+    return nullptr;
+  }  // with slots(), where there is a cluster to hold in
+  // The scavenger jobs that may have to go; null where nobody follows them.
+  virtual ScavengerDoor* scavengers() { return nullptr; }
   virtual void activate(const std::vector<PodPtr>&) = 0;
   virtual PodPtr pending_pod(std::string_view ns,
                              std::string_view name) const = 0;  // as last seen; null: gone or bound

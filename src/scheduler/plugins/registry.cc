@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/plugins/registry.h"
 
+#include <algorithm>
+
 namespace berth::scheduler {
 
 #define BERTH_PLUGIN(name, factory, points, by_default, weight) \
@@ -41,6 +43,21 @@ ProfileSpec default_profile() {
     }
   }
   return spec;
+}
+
+void enable_slots(ProfileSpec& spec) {
+  const PluginId id = plugin_named("Slots");
+  const PointSet points = kAll[static_cast<std::size_t>(id)].info.points;
+  for (std::size_t i = 0; i < spec.points.size(); ++i) {
+    const Point point = static_cast<Point>(i);
+    std::vector<ProfileSpec::Entry>& list = spec.points[i];
+    const bool there = std::any_of(list.begin(), list.end(), [id](const ProfileSpec::Entry& entry) {
+      return entry.plugin == id;
+    });
+    if (!has(points, point) || there) continue;
+    const bool first = point == Point::kPostFilter || point == Point::kBind;
+    list.insert(first ? list.begin() : list.end(), {.plugin = id});
+  }
 }
 
 }  // namespace berth::scheduler

@@ -15,5 +15,7 @@ PluginId plugin_named(std::string_view name);  // kNone where there is none
 
 // kube-scheduler's default profile: what runs without a configuration.
 ProfileSpec default_profile();
+// Puts the plugin Slots where it belongs: before preemption and the binder, after everything else.
+void enable_slots(ProfileSpec&);
 
 }  // namespace berth::scheduler

@@ -37,6 +37,7 @@ class TestServices final : public Services, private NominatedPods {
   void activate(const std::vector<PodPtr>&) override {}
   bool pre_bind_cancelled(std::string_view) const override { return cancelled; }
   StorageState* storage() override { return volumes; }
+  slots::SlotBoard* slots() override { return board; }
   PodPtr pending_pod(std::string_view, std::string_view) const override { return pending; }
   void clear_nomination(const Pod&) override {}
   void event(const Pod& regarding, bool, std::string reason, std::string, std::string note,
@@ -48,6 +49,7 @@ class TestServices final : public Services, private NominatedPods {
   World world{1};
   std::vector<std::string> events;
   StorageState* volumes = nullptr;
+  slots::SlotBoard* board = nullptr;
   PodPtr pending;  // what is still pending, whatever is asked for
   bool cancelled = false;
 

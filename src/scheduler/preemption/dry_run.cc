@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "scheduler/cache/budget_state.h"
+#include "scheduler/preemption/lost_work.h"
+#include "scheduler/preemption/violations.h"
 
 namespace berth::scheduler {
 namespace {
@@ -26,34 +28,6 @@ const Pod& preemptor_of(const PreemptionQuestion& q) {
 
 std::int64_t started(const Pod& pod, WallTime now) {
   return pod.start_time.value_or(now).unix_nanos;
-}
-
-// Higher priority first, then who has run longer.
-void sort_by_importance(std::vector<PodPtr>& pods, WallTime now) {
-  std::stable_sort(pods.begin(), pods.end(), [&](const PodPtr& a, const PodPtr& b) {
-    if (a->priority() != b->priority()) return a->priority() > b->priority();
-    return started(*a, now) < started(*b, now);
-  });
-}
-
-// Which of these, evicted in this order, would go beyond a budget. Every budget that a pod falls
-// under is charged, also once one is exhausted.
-std::vector<bool> violations(const std::vector<PodPtr>& pods, const BudgetState& budgets) {
-  std::map<const Budget*, std::int64_t> left;
-  for (const auto& [key, budget] : budgets.all()) left[&budget] = budget.disruptions_allowed;
-  std::vector<bool> violating;
-  for (const PodPtr& pod : pods) {
-    bool beyond = false;
-    for (auto& [budget, allowed] : left) {
-      if (pod->labels->empty() || budget->ns != pod->ns || !budget->selector) continue;
-      // A selector that selects all is taken to be a mistake.
-      if (budget->selector->everything() || !matches(*budget->selector, *pod->labels)) continue;
-      if (budget->disrupted_pods.count(pod->name) > 0) continue;  // charged already
-      if (--allowed < 0) beyond = true;
-    }
-    violating.push_back(beyond);
-  }
-  return violating;
 }
 
 struct Dry {
@@ -99,8 +73,9 @@ Dry dry_run(const PreemptionQuestion& q, NodeId id) {
   return found;
 }
 
-// The nodes where eviction could help: refused, but not for good.
-std::vector<std::uint32_t> helpful_rows(const PreemptionQuestion& q) {
+}  // namespace
+
+std::vector<std::uint32_t> candidate_rows(const PreemptionQuestion& q) {
   std::vector<std::uint32_t> rows;
   if (q.diagnosis.prefilter && q.diagnosis.prefilter->code != Code::kUnschedulable) return rows;
   for (std::uint32_t row = 0; row < q.cycle.cluster.size(); ++row) {
@@ -109,8 +84,6 @@ std::vector<std::uint32_t> helpful_rows(const PreemptionQuestion& q) {
   }
   return rows;
 }
-
-}  // namespace
 
 std::optional<std::string> not_eligible(const PreemptionQuestion& q) {
   const Pod& pod = preemptor_of(q);
@@ -130,7 +103,7 @@ std::optional<std::string> not_eligible(const PreemptionQuestion& q) {
 
 PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
   const ClusterState& cluster = q.cycle.cluster;
-  const std::vector<std::uint32_t> rows = helpful_rows(q);
+  const std::vector<std::uint32_t> rows = candidate_rows(q);
   const auto count = static_cast<std::int64_t>(rows.size());
   std::int64_t wanted = count;
   std::size_t offset = 0;
@@ -141,6 +114,18 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
     offset = q.random->below(static_cast<std::uint64_t>(count));
   }
   PreemptionAnswer answer;
+  if (q.scavengers != nullptr) {
+    if (std::optional<LostWork> less =
+            q.shrink_first ? pick_shrinks(q, rows, *q.scavengers) : std::nullopt) {
+      answer.lost = std::make_shared<const LostWork>(*std::move(less));
+      return answer;
+    }
+    if (std::optional<LostWork> least = pick_victims(q, rows, *q.scavengers)) {
+      answer.candidates.push_back(least->candidate);
+      answer.lost = std::make_shared<const LostWork>(*std::move(least));
+      return answer;
+    }
+  }
   std::vector<PreemptionCandidate> violating;
   std::vector<std::string> errors;  // each once
   ReasonTable reasons;

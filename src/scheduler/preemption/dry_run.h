@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,13 @@
 #include "scheduler/framework/preemption_candidate.h"
 #include "scheduler/framework/profile.h"
 
+namespace berth::scavenge {
+class Board;
+}
+
 namespace berth::scheduler {
+
+struct LostWork;  // lost_work.h
 
 struct PreemptionQuestion {
   const Profile& profile;
@@ -26,6 +33,9 @@ struct PreemptionQuestion {
   DefaultPreemptionArgs args = {};
   // Where the search begins, among many candidates; null: at the first, and all are looked at.
   Random* random = nullptr;
+  // Where scavenger jobs are in the way, those that lose the least work go; null: there are none.
+  const scavenge::Board* scavengers = nullptr;
+  bool shrink_first = false;  // jobs that can be made smaller are, before anybody goes
 };
 
 // Why no pod may be evicted for this one; nullopt: it may.
@@ -35,6 +45,8 @@ struct PreemptionAnswer {
   std::vector<PreemptionCandidate> candidates;  // first those that violate no budget
   Status status = {};                           // where there are none: why, node by node, or what
                                                 // went wrong
+  // The only candidate is there because it loses the least work; null: kube-scheduler's order.
+  std::shared_ptr<const LostWork> lost = nullptr;
 };
 PreemptionAnswer find_candidates(const PreemptionQuestion&);
 

@@ -19,6 +19,13 @@ KeptDocuments wanted_by(const AppOptions& options) {
   return kept;
 }
 
+bool has_slots(const AppOptions& options, Registry registry) {
+  for (const ProfileConfig& profile : options.config.profiles)
+    for (const ProfileSpec::Entry& entry : profile.spec.at(Point::kReserve))
+      if (registry[static_cast<std::size_t>(entry.plugin)].info.name == "Slots") return true;
+  return false;
+}
+
 }  // namespace
 
 App::App(Scope& scope, client::Transport& transport, Metrics& metrics, Logger log, Random random,
@@ -32,13 +39,21 @@ App::App(Scope& scope, client::Transport& transport, Metrics& metrics, Logger lo
       options_(std::move(options)),
       failed_(std::move(failed)),
       scheduler_metrics_(metrics, random_.fork("metrics")),
-      feeds_(scope_, transport_, random_.fork("feeds"), log_, wanted_by(options_)) {}
+      feeds_(scope_, transport_, random_.fork("feeds"), log_, wanted_by(options_)),
+      scavengers_(scope_, transport_, random_.fork("scavengers")) {
+  if (has_slots(options_, registry_))
+    slots_ = std::make_unique<runtime::SlotFeeds>(scope_, transport_, random_.fork("slots"));
+}
 
 App::~App() = default;
 
 void App::start() {
   const LeaderElectionConfig& election = options_.config.leader_election;
   log_.info("waiting for the cluster's objects");
+  // Nobody but pods of Testbeds waits for slots, and nobody at all for scavengers: a cluster need
+  // not have such kinds.
+  if (slots_) slots_->start();
+  if (options_.scavengers) scavengers_.start();
   if (!election.leader_elect) {
     feeds_.start([this] { lead(scope_.child("scheduling")); });
     return;
@@ -108,6 +123,10 @@ void App::lead(Scope& term) {
                        .mode = options_.mode,
                        .verify_decisions = options_.verify_decisions};
   parts.observer = options_.observer;
+  if (slots_) parts.slots = &slots_->board();
+  if (options_.scavengers) parts.scavengers = &scavengers_.board();
+  parts.ours = &metrics_;
+  parts.instance = options_.identity;
   if (options_.mismatch) parts.mismatch = [this](const Pod& pod) { tell_mismatch(pod); };
   scheduler_ = std::make_unique<Scheduler>(std::move(parts), options_.config, registry_);
   scheduling.on_close([this] { scheduler_->stop([] {}); });

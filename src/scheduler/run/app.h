@@ -17,6 +17,8 @@
 #include "client/leader_election.h"
 #include "client/rate_limiter.h"
 #include "client/transport.h"
+#include "runtime/scavenge/scavenger_feeds.h"
+#include "runtime/slots/slot_feeds.h"
 #include "scheduler/config/config.h"
 #include "scheduler/metrics/scheduler_metrics.h"
 #include "scheduler/run/feeds.h"
@@ -38,6 +40,8 @@ struct AppOptions {
   std::function<Result<std::unique_ptr<Extender>>(Scope&, const ExtenderConfig&)> extender =
       nullptr;
   SchedulerObserver* observer = nullptr;  // outlives the scheduler; null: nobody looks
+  // Scavenger jobs go by the work they lose. Off: by kube-scheduler's order, as all others.
+  bool scavengers = true;
 };
 
 // Loop-confined to its scope's executor; outlives that scope. Closing the scope stops trying pods,
@@ -83,6 +87,8 @@ class App final : private EventSink {
   std::function<void(Error)> failed_;
   SchedulerMetrics scheduler_metrics_;
   Feeds feeds_;
+  std::unique_ptr<runtime::SlotFeeds> slots_;  // null: no profile asks for slots
+  runtime::ScavengerFeeds scavengers_;
   std::unique_ptr<client::LeaderElection> election_;
   std::unique_ptr<client::RateLimiter> limiter_;
   std::unique_ptr<client::Api> api_;

@@ -7,6 +7,7 @@
 
 #include "json/patch.h"
 #include "json/writer.h"
+#include "scheduler/framework/slot_holds.h"
 
 namespace berth::scheduler {
 namespace {
@@ -66,9 +67,10 @@ std::string case_text(std::string_view id, const Pod& pod, const ClusterState& c
   out.end().member("pods").array();
   for (std::uint32_t row = 0; row < cluster.size(); ++row)
     for (const PodPtr& there : cluster.pods_on(rows[row]))
-      out.raw(pod_json(*there, there->node_name, ""));
+      if (!SlotHolds::is_hold(there->uid)) out.raw(pod_json(*there, there->node_name, ""));
   cluster.for_each_pod([&](const PodPtr& there, bool) {
-    if (!cluster.row_of(there->node_name)) out.raw(pod_json(*there, there->node_name, ""));
+    if (!cluster.row_of(there->node_name) && !SlotHolds::is_hold(there->uid))
+      out.raw(pod_json(*there, there->node_name, ""));
   });
   out.end().member("nominated").array();
   std::vector<std::string> nodes = nominated.nodes();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "scheduler/config/go_duration.h"
+#include "scheduler/framework/slot_holds.h"
 
 namespace berth::scheduler {
 namespace {
@@ -63,6 +64,7 @@ std::vector<std::string> differences(const ClusterState& cluster,
   std::map<std::string, const kube::Object*, std::less<>> theirs;
   for (const kube::Object& pod : pods) theirs.emplace(pod.uid(), &pod);
   cluster.for_each_pod([&](const PodPtr& pod, bool assumed) {
+    if (SlotHolds::is_hold(pod->uid)) return;  // nobody else has ever heard of it
     const auto found = theirs.find(pod->uid);
     compare_pod(*pod, assumed, found == theirs.end() ? nullptr : found->second, under_way, lines);
   });

@@ -159,7 +159,8 @@ void Scheduler::answered(const std::shared_ptr<Asking>& asking) {
     ask_about(asking, std::move(decision));
     return;
   }
-  if (!asking->promised) decider.search(decision);
+  // Where the extenders left nothing, preemption looks at what filters said of all other nodes.
+  if (!asking->promised) decider.search(decision, {.reasons = true});
   if (!decision.status.ok()) return conclude(placement, std::move(decision));
 
   Diagnosis& diagnosis = decision.diagnosis;

@@ -104,6 +104,7 @@ void Scheduler::pod_deleted(const PodPtr& last) {
       pending_.erase(last->text());
       if (responsible(*last)) queue_->remove(*last);
     }
+    if (holds_) holds_->instead_of(*last);
     cluster_.remove_pod(last->uid);
     queue_->move_all({.event = {kAssignedPod, action::kDelete}, .pod_before = last});
     return;

@@ -27,6 +27,33 @@ Scheduler::Scheduler(SchedulerParts parts, const SchedulerConfig& config, Regist
   queue_metrics_ =
       std::make_unique<QueueMetrics>(parts_.metrics, parts_.log, named, parts_.observer);
 
+  if (parts_.slots != nullptr)
+    holds_ = std::make_unique<SlotHolds>(
+        parts_.scope, cluster_, *parts_.slots, [this](const PodPtr& hold) {
+          cache_changed();
+          queue_->move_all(
+              {.event = {EventResource::kAssignedPod, action::kDelete}, .pod_before = hold});
+        });
+
+  if (parts_.scavengers != nullptr)
+    scavengers_ = std::make_unique<ScavengerDoor>(ScavengerDoor::Parts{
+        .scope = parts_.scope,
+        .api = parts_.api,
+        .log = parts_.log,
+        .board = *parts_.scavengers,
+        .wanted =
+            [this](const Pod& pod) {
+              const PodPtr now = pending_pod(pod.ns, pod.name);
+              return now && now->uid == pod.uid && !now->deleting && !cluster_.assumed(pod.uid);
+            },
+        .again =
+            [this](const PodPtr& pod) {
+              if (const PodPtr now = pending_pod(pod->ns, pod->name)) activate({now});
+            },
+        .reporter = config.profiles.front().spec.scheduler_name,
+        .instance = config.profiles.front().spec.scheduler_name + "-" + parts_.instance,
+        .metrics = parts_.ours});
+
   QueueSetup setup;
   for (const ProfileConfig& profile_config : config.profiles) {
     profiles_.push_back(std::unique_ptr<ProfileState>(

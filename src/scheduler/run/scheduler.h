@@ -27,7 +27,9 @@
 #include "scheduler/extender/extender.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/slot_holds.h"
 #include "scheduler/metrics/scheduler_metrics.h"
+#include "scheduler/preemption/scavenger_door.h"
 #include "scheduler/queue/scheduling_queue.h"
 #include "scheduler/run/feeds.h"
 #include "scheduler/run/observer.h"
@@ -58,7 +60,11 @@ struct SchedulerParts {
   std::uint64_t verify_decisions = 0;  // DeciderSpec::verify_every
   // The two paths disagreed about a pod; nothing has changed since.
   std::function<void(const Pod&)> mismatch = nullptr;
-  SchedulerObserver* observer = nullptr;  // null: nobody looks
+  SchedulerObserver* observer = nullptr;        // null: nobody looks
+  slots::SlotBoard* slots = nullptr;            // null: no profile has the plugin Slots
+  const scavenge::Board* scavengers = nullptr;  // null: nobody follows them
+  std::string instance = {};                    // of this process, in Events about scavenger jobs
+  Metrics* ours = nullptr;                      // for what kube-scheduler does not measure
 };
 
 // Loop-confined to the scope's executor; outlives that scope.
@@ -79,6 +85,8 @@ class Scheduler final : public FeedHandler, private Services {
   // How long ago a pod that is being bound was popped; nullopt: it is not being bound.
   std::optional<Duration> under_way(std::string_view uid) const;
   std::string_view plugin_name(PluginId) const;  // "" of kNone
+  // Which scavenger jobs had to go lately, and why those; null: nobody follows them.
+  const ScavengerDoor* scavenger_door() const { return scavengers_.get(); }
 
   void pod_added(const PodPtr&) override;
   void pod_updated(const PodPtr& before, const PodPtr& after) override;
@@ -197,6 +205,9 @@ class Scheduler final : public FeedHandler, private Services {
   bool cancel_pre_bind(std::string_view uid) override;
   bool pre_bind_cancelled(std::string_view uid) const override;
   StorageState* storage() override { return &cluster_.storage(); }
+  slots::SlotBoard* slots() override { return parts_.slots; }
+  SlotHolds* holds() override { return holds_.get(); }
+  ScavengerDoor* scavengers() override { return scavengers_.get(); }
   void activate(const std::vector<PodPtr>& pods) override { queue_->activate(pods); }
   PodPtr pending_pod(std::string_view ns, std::string_view name) const override;
   void clear_nomination(const Pod&) override;
@@ -226,6 +237,8 @@ class Scheduler final : public FeedHandler, private Services {
   const Features features_;
   ClusterState cluster_;
   ReasonTable reasons_;
+  std::unique_ptr<SlotHolds> holds_;  // null: nobody follows slots
+  std::unique_ptr<ScavengerDoor> scavengers_;
   StringMap<PodPtr> pending_;  // unassigned pods, by "ns/name"
   std::unique_ptr<WaitingPods> waiting_;
   std::unique_ptr<QueueMetrics> queue_metrics_;

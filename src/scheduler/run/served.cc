@@ -8,16 +8,13 @@ namespace berth::scheduler {
 
 Served::Served(Scope& scope, client::Transport& cluster, client::Transport* authentication,
                client::Transport* authorization, const App& app, Metrics& metrics,
-               const Logger& log, Random random, ServedOptions options)
+               const Logger& log, const Random& random, ServedOptions options)
     : scope_(scope),
       app_(app),
       api_(scope, cluster, random.fork("resources")),
-      options_(std::move(options)),
-      authenticator_(scope, authentication, random.fork("authentication"), options_.authentication,
-                     log),
-      authorizer_(scope, authorization, random.fork("authorization"), options_.authorization, log),
-      endpoints_(scope, authenticator_, authorizer_,
-                 content(app, metrics, app.config(), options_.version), log) {}
+      port_(scope, authentication, authorization,
+            content(app, metrics, app.config(), std::move(options.version)), log, random,
+            std::move(options.port)) {}
 
 ServingContent Served::content(const App& app, Metrics& metrics, const SchedulerConfig& config,
                                std::string version) {
@@ -61,18 +58,6 @@ void Served::list_resources(Done<std::string> done) {
                           return done(tl::unexpected(std::move(added.error())));
                       done(lines.take());
                     }));
-}
-
-Result<Ok> Served::start(std::function<void(Error)> failed) {
-  auto server = start_secure_server(scope_.executor(), options_.serving, endpoints_);
-  if (!server) return tl::unexpected(std::move(server.error()));
-  server_ = std::move(*server);
-  if (!server_) return Ok{};  // --secure-port 0
-  scope_.on_close([this] { server_.reset(); });
-  authenticator_.start(scope_.done<Ok>(kNoLimit, [failed = std::move(failed)](Result<Ok> started) {
-    if (!started && started.error().reason != Reason::kCancelled) failed(started.error());
-  }));
-  return Ok{};
 }
 
 }  // namespace berth::scheduler

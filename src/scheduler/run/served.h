@@ -2,28 +2,19 @@
 // What the secure port shows of a running scheduler.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/scope.h"
 #include "client/api.h"
-#include "client/connect.h"
-#include "net/http_server.h"
 #include "scheduler/run/app.h"
-#include "scheduler/serving/authentication.h"
-#include "scheduler/serving/authorization.h"
-#include "scheduler/serving/endpoints.h"
-#include "scheduler/serving/secure_server.h"
+#include "scheduler/serving/secure_port.h"
 
 namespace berth::scheduler {
 
 struct ServedOptions {
-  SecureServingOptions serving;
-  AuthenticationOptions authentication;
-  AuthorizationOptions authorization;
+  SecurePortOptions port;
   std::string version;  // JSON
 };
 
@@ -34,10 +25,10 @@ class Served {
   // it.
   Served(Scope& scope, client::Transport& cluster, client::Transport* authentication,
          client::Transport* authorization, const App& app, Metrics& metrics, const Logger& log,
-         Random random, ServedOptions options);
+         const Random& random, ServedOptions options);
 
-  // Listens, then learns whom to trust. `failed`: it cannot, and that is not tolerated.
-  Result<Ok> start(std::function<void(Error)> failed);
+  // As SecurePort's.
+  Result<Ok> start(std::function<void(Error)> failed) { return port_.start(std::move(failed)); }
 
  private:
   ServingContent content(const App&, Metrics&, const SchedulerConfig&, std::string version);
@@ -46,11 +37,7 @@ class Served {
   Scope& scope_;
   const App& app_;
   client::Api api_;
-  ServedOptions options_;
-  Authenticator authenticator_;
-  Authorizer authorizer_;
-  Endpoints endpoints_;
-  std::unique_ptr<net::HttpServer> server_;
+  SecurePort port_;
 };
 
 }  // namespace berth::scheduler

@@ -4,6 +4,7 @@
 #include "scheduler/framework/services.h"
 #include "scheduler/preemption/dry_run.h"
 #include "scheduler/preemption/evictions.h"
+#include "scheduler/preemption/scavenger_door.h"
 
 namespace berth::scheduler {
 namespace {
@@ -94,11 +95,28 @@ class DefaultPreemption final : public PostFilter, public PreEnqueue {
       search.nothing = {Status::unschedulable("preemption: " + *why)};
       return search;
     }
+    ScavengerDoor* const door = services_ != nullptr ? services_->scavengers() : nullptr;
+    if (door != nullptr) {
+      if (door->waits(*search.preemptor)) return asked_for_time(std::move(search));
+      question.scavengers = &door->board();
+      question.shrink_first = door->may_shrink(*search.preemptor);
+    }
     PreemptionAnswer answer = find_candidates(question);
+    if (answer.lost &&
+        door->chosen(search.preemptor, *answer.lost) == ScavengerDoor::Verdict::kWait)
+      return asked_for_time(std::move(search));
     search.candidates = std::move(answer.candidates);
     if (!search.candidates.empty()) return search;
     search.nothing = {Status{answer.status.code, {"preemption: " + answer.status.message()}}};
     if (answer.status.rejected()) search.nothing.nominate = "";
+    return search;
+  }
+
+  // Their pods' end wakes this one.
+  static Search asked_for_time(Search search) {
+    search.nothing = {Status::unschedulable(
+        "preemption: scavenger jobs were asked to make room and have time for a checkpoint")};
+    search.nothing.nominate = "";
     return search;
   }
 

@@ -3,6 +3,7 @@
 #include "scheduler/plugins/pod_topology_spread/pod_topology_spread.h"
 
 #include <algorithm>
+#include <array>
 
 #include "scheduler/cache/owner_state.h"
 
@@ -115,6 +116,8 @@ std::unique_ptr<ShapePart> PodTopologySpread::compile(const Pod& pod, ClusterSta
     (c.stated->hard ? hard_keys : soft_keys)
         .push_back(cluster.topology_key(c.stated->topology_key));
   if (!part->require_all) soft_keys.clear();
+  // Which nodes count is the same for many constraints, and each of them names all their keys.
+  std::array<std::optional<std::shared_ptr<const Eligibility>>, 8> eligible;
 
   for (const Resolved& c : all) {
     const SpreadConstraint& stated = *c.stated;
@@ -130,15 +133,20 @@ std::unique_ptr<ShapePart> PodTopologySpread::compile(const Pod& pod, ClusterSta
     // k8s 1.36: {} matches every pod, but nothing is counted for it.
     live.selector = c.selector.everything() ? kube::LabelSelector::nothing() : c.selector;
     made.set = cluster.pod_set({{live}, true});
-    Eligibility::Spec nodes;
-    nodes.keys = stated.hard ? hard_keys : soft_keys;
-    if (stated.honor_affinity) nodes.nodes = node_match_of(pod.spec, cluster);
-    if (stated.honor_taints) nodes.taints = cluster.tolerations(pod.spec->tolerations);
-    const bool any = nodes.keys.empty() && !nodes.nodes && !nodes.taints;
+    auto& nodes_that_count = eligible[(stated.hard ? 4U : 0U) | (stated.honor_affinity ? 2U : 0U) |
+                                      (stated.honor_taints ? 1U : 0U)];
     // A node's own count is not about eligible nodes.
-    if (stated.hard || !made.hostname)
-      made.counter = cluster.counter(made.set, made.key,
-                                     any ? nullptr : cluster.eligibility(std::move(nodes)));
+    if (stated.hard || !made.hostname) {
+      if (!nodes_that_count) {
+        Eligibility::Spec nodes;
+        nodes.keys = stated.hard ? hard_keys : soft_keys;
+        if (stated.honor_affinity) nodes.nodes = node_match_of(pod.spec, cluster);
+        if (stated.honor_taints) nodes.taints = cluster.tolerations(pod.spec->tolerations);
+        const bool any = nodes.keys.empty() && !nodes.nodes && !nodes.taints;
+        nodes_that_count = any ? nullptr : cluster.eligibility(std::move(nodes));
+      }
+      made.counter = cluster.counter(made.set, made.key, *nodes_that_count);
+    }
     (stated.hard ? part->hard : part->soft).push_back(std::move(made));
   }
   return part;
