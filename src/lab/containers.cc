@@ -14,12 +14,7 @@ namespace {
 
 WallTime time_in(json::Slice text) { return kube::parse_time(text.text()).value_or(WallTime{}); }
 
-void read_status(Container& into, json::Slice status) {
-  into.restarts = static_cast<int>(status["restartCount"].integer().value_or(0));
-  into.ready = status["ready"].boolean();
-  into.has_started = status["started"].boolean();
-  into.created = !status["containerID"].text().empty();
-  const json::Slice state = status["state"];
+void read_state(Container& into, json::Slice state) {
   if (const json::Slice running = state["running"]) {
     into.state = Container::State::kRunning;
     into.started = time_in(running["startedAt"]);
@@ -34,7 +29,24 @@ void read_status(Container& into, json::Slice status) {
     into.reason = waiting["reason"].text();
     into.message = waiting["message"].text();
   }
-  into.last = std::string(status["lastState"]["terminated"].raw());
+}
+
+// In one pass: every look-up scans.
+void read_status(Container& into, json::Slice status) {
+  for (const auto [key, value] : status.members()) {
+    if (key == "restartCount")
+      into.restarts = static_cast<int>(value.integer().value_or(0));
+    else if (key == "ready")
+      into.ready = value.boolean();
+    else if (key == "started")
+      into.has_started = value.boolean();
+    else if (key == "containerID")
+      into.created = value.is_string() && value.raw().size() > 2;
+    else if (key == "state")
+      read_state(into, value);
+    else if (key == "lastState")
+      into.last = std::string(value["terminated"].raw());
+  }
 }
 
 std::string digest(std::string_view of) {

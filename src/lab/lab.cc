@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "kube/pod_view.h"
+#include "lab/kubelet_events.h"
 #include "lab/lab_state.h"
+#include "lab/objectors.h"
 
 namespace berth::lab {
 namespace {
@@ -61,9 +63,14 @@ Lab::Lab(Scope& parent, LabParts parts, LabOptions options)
       index_(std::make_unique<Index>()),
       beats_(std::make_unique<Beats>()) {
   beats_->uids = parts_.random.fork("lease-uids");
+  if (options_.events)
+    events_ = std::make_unique<KubeletEvents>(
+        scope_.executor().clock(),
+        [this](kube::ApiRequest request, auto then) { send(std::move(request), std::move(then)); });
   scope_.on_close([this] {
     node_feed_.reset();
     pod_feed_.reset();
+    objectors_.reset();
     birth_.reset();
   });
 }
@@ -87,6 +94,7 @@ void Lab::start(Done<Ok> done) {
     }
     birth_->waiting.push_back(std::move(*document));
   }
+  objectors_ = std::make_unique<Objectors>(parts_.store);
   node_feed_ = std::make_unique<Feed>(*this, kube::kNode, &Lab::on_node, &Lab::on_nodes_listed);
   pod_feed_ = std::make_unique<Feed>(*this, kube::kPod, &Lab::on_pod, &Lab::on_pods_listed);
   create_next();

@@ -27,6 +27,9 @@ namespace berth::lab {
 
 // Takes the place of the usual life of pods or nodes; see stages/stages.h.
 class Stages;
+class KubeletEvents;
+class Objectors;
+struct Outlook;
 struct TemplateFacts;
 
 enum class Heartbeat : std::uint8_t {
@@ -46,6 +49,7 @@ struct LabOptions {
   Duration lease_period = 10s, lease_duration = 40s, status_period = 5min;
   // False: the statuses of pods go straight to the store unless a webhook or policy could object.
   bool always_ask = false;
+  bool events = false;  // tell what kubelets tell; not where stages say what happens
   std::shared_ptr<const Stages> stages = {};  // null: the life described in simulated-nodes.md
   kube::User user = {.name = "system:lab", .groups = {"system:masters", "system:authenticated"}};
 };
@@ -144,12 +148,14 @@ class Lab {
   void look_at_pod(std::uint32_t);
   void look_at_pods_of(std::uint32_t node);
   void live(std::uint32_t);
+  void stops(std::uint32_t);
   void arm(std::uint32_t, Duration);
   bool anybody_objects() const;
-  void put_status(std::uint32_t, std::string status);
+  void put_status(std::uint32_t, std::string status, Outlook);
   void patch_status(std::uint32_t, std::string patch);
   void remove_pod(std::uint32_t);
-  void on_pod_written(std::uint32_t, const kube::Object& was, Result<kube::ApiReply>);
+  void on_pod_written(std::uint32_t, const kube::Object& was, Result<kube::ApiReply>,
+                      const Outlook* = nullptr);
   std::string address_of(std::uint32_t pod);
   std::string refusal(std::uint32_t pod, std::string& message);
 
@@ -181,8 +187,10 @@ class Lab {
   std::uint32_t free_pod_ = kNoRow;
   std::unique_ptr<Index> index_;
   std::unique_ptr<Feed> node_feed_, pod_feed_;
+  std::unique_ptr<Objectors> objectors_;
   std::unique_ptr<Beats> beats_;
   std::unique_ptr<Birth> birth_;
+  std::unique_ptr<KubeletEvents> events_;  // null: nothing is told
   std::shared_ptr<Silence> silence_ = std::make_shared<Silence>();
   WallTime started_{};
   std::uint64_t writes_ = 0, refused_ = 0, renewals_ = 0;

@@ -6,6 +6,7 @@
 
 #include "kube/pod_view.h"
 #include "kube/time.h"
+#include "lab/kubelet_events.h"
 #include "lab/lab_state.h"
 #include "lab/script.h"
 
@@ -178,9 +179,13 @@ void Lab::report(std::uint32_t at) {
   request.body.bytes = std::make_shared<const std::string>(
       node_status_patch(row.node, at, static_cast<Health>(row.health), row.reported));
   request.body.media_type = "application/strategic-merge-patch+json";
-  send(std::move(request), [this, at](Result<kube::ApiReply> reply) {
+  send(std::move(request), [this, at, was = row.node](Result<kube::ApiReply> reply) {
     nodes_[at].writing = false;
-    if (reply) return;  // what was written comes back as an event, which looks again
+    if (reply) {  // what was written comes back as an event, which looks again
+      if (const auto* now = std::get_if<kube::Object>(&reply->body); now != nullptr && events_)
+        events_->node_changed(was, *now);
+      return;
+    }
     if (reply.error().reason == Reason::kNotFound || reply.error().reason == Reason::kCancelled)
       return;
     parts_.log.warn("a node's status was refused",

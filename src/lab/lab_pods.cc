@@ -5,7 +5,9 @@
 
 #include "kube/pod_requests.h"
 #include "kube/pod_view.h"
+#include "lab/kubelet_events.h"
 #include "lab/lab_state.h"
+#include "lab/objectors.h"
 #include "lab/pod_life.h"
 
 namespace berth::lab {
@@ -42,8 +44,9 @@ void Lab::on_pod(const kube::WatchEvent& event) {
     at = kNoRow;
   }
   if (event.type == kube::WatchEvent::Type::kDeleted) {
-    if (at != kNoRow) drop_pod(at);
-    return;
+    if (at == kNoRow) return;
+    stops(at);
+    return drop_pod(at);
   }
   if (at == kNoRow) {
     at = adopt(pod);
@@ -53,8 +56,17 @@ void Lab::on_pod(const kube::WatchEvent& event) {
     if (pods_[at].pod.revision() >= pod.revision()) return;
     pods_[at].pod = pod;
   }
-  if (pod.deleting() && pods_[at].stopping.unix_nanos == 0) pods_[at].stopping = wall();
-  look_at_pod(at);
+  if (pod.deleting()) stops(at);
+  // Whether this is what is being written, its answer will tell.
+  if (!pods_[at].writing) look_at_pod(at);
+}
+
+// Its kubelet learns that it has to go.
+void Lab::stops(std::uint32_t at) {
+  PodRow& row = pods_[at];
+  if (row.stopping.unix_nanos != 0) return;
+  row.stopping = wall();
+  if (events_ && !staged(kube::kPod) && beats(nodes_[row.node])) events_->pod_stops(row.pod);
 }
 
 void Lab::on_pods_listed() {
@@ -123,6 +135,7 @@ void Lab::look_at_pod(std::uint32_t at) {
   PodRow& row = pods_[at];
   scope_.cancel(row.timer);
   row.timer = TimerId::kNone;
+  row.look = row.writing;
   // The kubelet of a node that is gone or silent does nothing.
   if (row.writing || !nodes_[row.node].node.valid() || !beats(nodes_[row.node])) return;
   if (staged(kube::kPod))
@@ -165,7 +178,7 @@ void Lab::live(std::uint32_t at) {
   if (step.started) row.last_start = at_time;
   if (!step.status.empty()) {
     if (form == StatusForm::kPatch) return patch_status(at, std::move(step.status));
-    return put_status(at, std::move(step.status));
+    return put_status(at, std::move(step.status), step.after);
   }
   if (step.remove) return remove_pod(at);
   if (step.again) arm(at, *step.again - at_time);
@@ -178,16 +191,9 @@ void Lab::arm(std::uint32_t at, Duration in) {
   });
 }
 
-// A status that nobody is asked about takes the short way: a request would be taken apart, merged,
-// checked and put together only to give these very bytes.
-bool Lab::anybody_objects() const {
-  const apiserver::Store& store = parts_.store;
-  return options_.always_ask || store.count(kube::kMutatingWebhookConfiguration) > 0 ||
-         store.count(kube::kValidatingWebhookConfiguration) > 0 ||
-         store.count(kube::kValidatingAdmissionPolicy) > 0;
-}
+bool Lab::anybody_objects() const { return options_.always_ask || objectors_->any(); }
 
-void Lab::put_status(std::uint32_t at, std::string status) {
+void Lab::put_status(std::uint32_t at, std::string status, Outlook after) {
   PodRow& row = pods_[at];
   row.writing = true;
   parts_.store.write(
@@ -198,12 +204,12 @@ void Lab::put_status(std::uint32_t at, std::string status) {
        .next = [was = row.pod, status = std::move(status)](
                    kube::Revision revision) { return was.next(revision, {.status = status}); }},
       scope_.done<apiserver::Committed>(
-          kNoLimit, [this, at, was = row.pod](Result<apiserver::Committed> written) {
+          kNoLimit, [this, at, after, was = row.pod](Result<apiserver::Committed> written) {
             ++(written ? writes_ : refused_);
             if (!written) return on_pod_written(at, was, tl::unexpected(written.error()));
             kube::ApiReply reply;
             reply.body = std::move(written->object);
-            on_pod_written(at, was, std::move(reply));
+            on_pod_written(at, was, std::move(reply), &after);
           }));
 }
 
@@ -241,16 +247,27 @@ void Lab::remove_pod(std::uint32_t at) {
   });
 }
 
-void Lab::on_pod_written(std::uint32_t at, const kube::Object& was, Result<kube::ApiReply> reply) {
+void Lab::on_pod_written(std::uint32_t at, const kube::Object& was, Result<kube::ApiReply> reply,
+                         const Outlook* after) {
   // It may be gone by now, and its row another's.
   if (!pods_[at].pod.valid() || pods_[at].pod.uid() != was.uid()) return;
   PodRow& row = pods_[at];
   row.writing = false;
   if (reply) {
-    if (const auto* object = std::get_if<kube::Object>(&reply->body);
-        object != nullptr && object->valid() && object->kind() == kube::kPod &&
-        object->revision() > row.pod.revision())
-      row.pod = *object;
+    const auto* object = std::get_if<kube::Object>(&reply->body);
+    if (object != nullptr && object->valid() && object->kind() == kube::kPod) {
+      // Others may have seen it before this answer came.
+      if (events_ && object->revision() != was.revision() && !staged(kube::kPod))
+        events_->pod_changed(was, *object);
+      if (object->revision() > row.pod.revision()) row.pod = *object;
+      if (row.pod.deleting()) stops(at);
+      // It is what was foreseen, unless somebody else has come between.
+      if (after != nullptr && after->known && !row.look &&
+          row.pod.revision() == object->revision()) {
+        if (after->again) arm(at, *after->again - wall());
+        return;
+      }
+    }
     // Unless nothing has changed, there is more to see.
     if (row.pod.revision() != was.revision()) look_at_pod(at);
     return;

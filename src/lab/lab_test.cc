@@ -205,6 +205,33 @@ TEST(SimulatedPods, StopAfterTheirPreStopHooksButWithinTheirGrace) {
   EXPECT_EQ(left(10s), "");
 }
 
+TEST(SimulatedPods, AskAboutTheirStatusWhileAWebhookWantsToHearOfIt) {
+  Bench bench(some_nodes(1));
+  const auto asked = [&](const char* pod) {
+    bench.create(PodText(pod));
+    bench.world.run_for(30s);
+    EXPECT_EQ(bench.phase(pod), "Running");
+    return std::count(bench.api.requests.begin(), bench.api.requests.end(),
+                      fmt::format("patch {}/status", pod)) > 0;
+  };
+  const auto webhook = [&](const char* name, const char* resource) {
+    bench.create(
+        kube::kValidatingWebhookConfiguration,
+        fmt::format(
+            R"({{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{{"name":"{}"}},"webhooks":[{{"name":"a.b.c","rules":[{{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["{}"]}}]}}]}})",
+            name, resource));
+    bench.world.run_for(1s);
+  };
+  EXPECT_FALSE(asked("alone"));
+  webhook("of-pods", "pods");
+  EXPECT_FALSE(asked("with-one-about-pods"));
+  webhook("of-all", "*/*");
+  EXPECT_TRUE(asked("with-one-about-all"));
+  bench.erase(kube::kValidatingWebhookConfiguration, "of-all");
+  bench.world.run_for(1s);
+  EXPECT_FALSE(asked("without-it-again"));
+}
+
 TEST(SimulatedPods, TryAgainWhenAWriteWasRefused) {
   LabOptions options = some_nodes(1);
   options.pace.start = {5s, 5s};

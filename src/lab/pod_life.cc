@@ -43,17 +43,7 @@ class Look {
     // A spec that has changed (a resize, a new image) is acknowledged.
     if (in_.pod.generation() > view_.status()["observedGeneration"].integer().value_or(0))
       changed_ = true;
-    if (!sandbox_) {
-      const WallTime due = exactly(*start_) + in_.script.start();
-      if (in_.now < due) {
-        wait_for(due);
-      } else {
-        sandbox_ = changed_ = true;
-      }
-    }
-    if (sandbox_) run_containers();
-    phase_ = phase_of(containers_, policy_, false);
-    name_what_waits();
+    move_on();
     return finish();
   }
 
@@ -120,6 +110,39 @@ class Look {
     sandbox_ = false;
     changed_ = true;
     return finish();
+  }
+
+  // To where sandbox and containers are by now.
+  void move_on() {
+    if (!sandbox_) {
+      const WallTime due = exactly(*start_) + in_.script.start();
+      if (in_.now < due) {
+        wait_for(due);
+      } else {
+        sandbox_ = changed_ = true;
+      }
+    }
+    if (sandbox_) run_containers();
+    phase_ = phase_of(containers_, policy_, false);
+    name_what_waits();
+  }
+
+  // Called last: moves on from what the status says to what comes after it. Known only where the
+  // written times, which are whole seconds, mean what they mean here.
+  Outlook outlook() {
+    if (in_.crash || in_.pod.deleting() || phase_ == "Succeeded" || phase_ == "Failed" ||
+        view_.spec()["activeDeadlineSeconds"])
+      return {};
+    for (const Container& c : containers_)
+      if (c.terminated() || !c.last.empty() || (started_ && c.running() && c.started != in_.now))
+        return {};
+    if (started_ && !sandbox_ && *start_ != in_.now) return {};
+    const std::string written = phase_;
+    again_.reset();
+    changed_ = false;
+    move_on();
+    if (changed_ || phase_ != written) return {};
+    return {true, again_};
   }
 
   void run_containers() {
@@ -279,6 +302,7 @@ class Look {
                                .start_time = *start_,
                                .sandbox = sandbox_ && lives},
                               in_.now, in_.form);
+    step.after = outlook();
     return step;
   }
 

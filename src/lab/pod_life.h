@@ -27,8 +27,16 @@ struct LifeInput {
   StatusForm form = StatusForm::kPatch;
 };
 
+// What a look at the pod would find once the status has been written, and nothing else: whoever
+// knows that does not have to look.
+struct Outlook {
+  bool known = false;
+  std::optional<WallTime> again = {};  // nothing to write before
+};
+
 struct Step {
   std::string status = {};  // to be written, in the form asked for; "": none
+  Outlook after = {};       // of the status
   bool remove = false;      // delete it, nothing is left running
   std::optional<WallTime> again = {};
   bool started = false;  // the status starts a container, or the pod

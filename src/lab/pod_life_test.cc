@@ -50,6 +50,61 @@ std::vector<std::string> story(Bench& bench, const PodText& pod, Duration how_lo
   return lines;
 }
 
+// Whoever trusts an outlook sees what whoever looks would have seen.
+TEST(PodLife, WhatAStatusLeadsToIsForeseenRightly) {
+  const PodText pods[] = {
+      PodText("p"),
+      PodText("p").note("berth.dev/start-delay", "1500ms").note("berth.dev/ready-delay", "700ms"),
+      PodText("p").note("berth.dev/duration", "2300ms").policy("Never"),
+      PodText("p").note("berth.dev/crash-after", "1200ms"),
+      PodText("p").spec(R"("activeDeadlineSeconds":3)"),
+      PodText("p")
+          .init(R"({"name":"a","image":"i"})")
+          .init(R"({"name":"side","image":"i","restartPolicy":"Always"})")
+          .note("berth.dev/duration.a", "900ms")
+          .note("berth.dev/ready-delay", "400ms")
+          .container(R"({"name":"main","image":"i"})")
+          .container(R"({"name":"other","image":"i"})"),
+  };
+  int foreseen = 0;
+  for (const PodText& text : pods) {
+    auto parsed = kube::Object::parse(kube::kPod, text.json());
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    kube::Object pod = *std::move(parsed);
+    const Pace pace;
+    const Random chance(5);
+    WallTime now{1'700'000'000'123'456'789}, last_start{};
+    for (int looks = 0; looks < 40; ++looks) {
+      const auto look = [&] {
+        return next_step({.pod = pod,
+                          .script = Script(pod, pace, chance),
+                          .now = now,
+                          .last_start = last_start,
+                          .host_ip = "10.0.0.1",
+                          .pod_ip = "10.1.0.1",
+                          .form = StatusForm::kWhole});
+      };
+      const Step step = look();
+      if (step.started) last_start = now;
+      if (step.status.empty()) {
+        if (!step.again) break;
+        now = *step.again;
+        continue;
+      }
+      pod = *pod.next(1, {.status = step.status});
+      if (!step.after.known) continue;
+      ++foreseen;
+      const Step seen = look();
+      EXPECT_EQ(seen.status, "") << text.json();
+      EXPECT_FALSE(seen.remove);
+      EXPECT_EQ(seen.again.value_or(WallTime{}).unix_nanos,
+                step.after.again.value_or(WallTime{}).unix_nanos)
+          << text.json();
+    }
+  }
+  EXPECT_GE(foreseen, 8);
+}
+
 TEST(PodLife, InitContainersRunOneAfterAnotherAndSidecarsStay) {
   Bench bench(some_nodes(1));
   EXPECT_THAT(

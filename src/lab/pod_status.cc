@@ -2,6 +2,8 @@
 #include "lab/pod_status.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -64,9 +66,9 @@ Told pod_ready(const kube::Object& pod, const Told& containers) {
   return {"Ready", false, "ReadinessGatesNotReady", fmt::format("{}", fmt::join(missing, ", "))};
 }
 
-void write_condition(json::Writer& w, const kube::Object& pod, const Told& told, WallTime now,
-                     StatusForm form) {
-  const json::Slice was = kube::find_condition(pod.status(), told.type);
+// `was`: the condition of that type as it stands, if it does.
+void write_condition(json::Writer& w, const kube::Object& pod, const Told& told, json::Slice was,
+                     WallTime now, StatusForm form) {
   const std::string_view status = told.holds ? "True" : "False";
   w.object();
   w.member("lastProbeTime").null();
@@ -176,29 +178,37 @@ std::string status_text(const kube::Object& pod, const std::vector<Container>& c
                              pod_ready(pod, ready),
                              ready,
                              {"PodScheduled", true}};
-  const auto ours = [&](std::string_view type) {
-    return std::any_of(std::begin(conditions), std::end(conditions),
-                       [&](const Told& told) { return told.type == type; });
-  };
   const json::Slice before = pod.status();
+  // As they stand: ours by their place above, and what others have said. The first of a type
+  // counts.
+  std::array<json::Slice, std::size(conditions)> was;
+  std::vector<json::Slice> others;
+  for (const json::Slice condition : before["conditions"].elements()) {
+    const json::Slice type = condition["type"];
+    const auto own = std::find_if(std::begin(conditions), std::end(conditions),
+                                  [&](const Told& told) { return type.equals(told.type); });
+    if (own == std::end(conditions))
+      others.push_back(condition);
+    else if (json::Slice& one = was[static_cast<std::size_t>(own - conditions)]; !one)
+      one = condition;
+  }
   json::Writer w;
   w.object();
   if (form == StatusForm::kPatch) {
     w.member("metadata").object().member("uid").string(pod.uid()).end();
     w.member("status").object();
     w.member("$setElementOrder/conditions").array();
-    for (const json::Slice other : before["conditions"].elements())
-      if (const std::string type = other["type"].text(); !ours(type))
-        w.object().member("type").string(type).end();
+    for (const json::Slice other : others)
+      w.object().member("type").string(other["type"].text()).end();
     for (const Told& told : conditions) w.object().member("type").string(told.type).end();
     w.end();
   }
   // k8s 1.36: what others have said comes first, then what kubelets say, in this order.
   w.member("conditions").array();
   if (form == StatusForm::kWhole)
-    for (const json::Slice other : before["conditions"].elements())
-      if (!ours(other["type"].text())) w.raw(other.raw());
-  for (const Told& told : conditions) write_condition(w, pod, told, now, form);
+    for (const json::Slice other : others) w.raw(other.raw());
+  for (std::size_t i = 0; i < was.size(); ++i)
+    write_condition(w, pod, conditions[i], was[i], now, form);
   w.end();
   std::vector<std::string_view> written = {"conditions"};
   const auto list = [&](std::string_view member, bool by_name, auto wanted) {

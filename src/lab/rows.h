@@ -21,6 +21,7 @@ struct PodRow {
   std::uint32_t next = kNoRow, before = kNoRow;  // on the same node; of free rows: the next one
   std::uint16_t host = 0;                        // its address within the node's range; 0: none
   bool writing : 1 = false;                      // a write is under way
+  bool look : 1 = false;                         // afterwards
   bool crash : 1 = false;                        // its containers have to end
   bool seen : 1 = false;                         // during the relist under way
   std::uint8_t stage = 0;                        // where it goes next, with stages

@@ -10,6 +10,9 @@ namespace berth::lab {
 namespace {
 
 using apiserver::TestServer;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::StartsWith;
 
 class WithServer : public testing::TestWithParam<bool> {
  protected:
@@ -65,6 +68,94 @@ TEST_P(WithServer, NodesAreReadyAndPodsRunEndAndGo) {
   ASSERT_TRUE(server.erase(kube::kPod, {"default", "web"}).has_value());
   server.world.run_for(35s);
   EXPECT_FALSE(pod("web").valid());
+}
+
+// "Reason FIELDPATH message xCOUNT", in the order of what was told.
+std::vector<std::string> told(TestServer& server, std::string_view kind = "Pod") {
+  std::vector<std::string> out;
+  const auto events = server.list(kube::kCoreEvent);
+  for (const kube::Object& event : events->items) {
+    const json::Slice about = event.member("involvedObject");
+    if (!about["kind"].equals(kind)) continue;
+    EXPECT_EQ(event.member("source")["component"].text(), "kubelet") << event.json();
+    EXPECT_EQ(event.member("source")["host"].text(), "node-0") << event.json();
+    out.push_back(fmt::format("{} {} {} x{}", event.member("reason").text(),
+                              about["fieldPath"].text(), event.member("message").text(),
+                              event.member("count").integer().value_or(0)));
+  }
+  return out;
+}
+
+TEST_P(WithServer, EventsTellWhatKubeletsTell) {
+  LabOptions options = options_for(1);
+  options.events = true;
+  start(std::move(options));
+  create("web", R"(,"annotations":{"berth.dev/crash-after":"30s","berth.dev/crash-times":"2"})",
+         R"(,"nodeName":"node-0")");
+  server.world.run_for(2min);
+  const std::string uid(pod("web").uid());
+  ASSERT_TRUE(server.erase(kube::kPod, {"default", "web"}).has_value());
+  lab->set_health("node-0", Health::kNotReady);
+  server.world.run_for(2min);
+  EXPECT_THAT(told(server),
+              ElementsAre("Pulling spec.containers{c} Pulling image \"i\" x3",
+                          "Pulled spec.containers{c} Successfully pulled image \"i\" in 730ms "
+                          "(730ms including waiting). Image size: 88838020 bytes. x3",
+                          "Created spec.containers{c} Container created x3",
+                          "Started spec.containers{c} Container started x3",
+                          "BackOff spec.containers{c} Back-off restarting failed container c in "
+                          "pod web_default(" +
+                              uid + ") x1",
+                          "Killing spec.containers{c} Stopping container c x1"));
+  EXPECT_THAT(told(server, "Node"),
+              Contains("NodeNotReady  Node node-0 status is now: NodeNotReady x1"));
+}
+
+TEST_P(WithServer, EventsTellOfHelpersDeadlinesAndRejections) {
+  LabOptions options = options_for(1);
+  options.events = true;
+  options.check_fit = true;
+  start(std::move(options));
+  create("long", "",
+         R"(,"nodeName":"node-0","activeDeadlineSeconds":20,"initContainers":[{"name":"h",)"
+         R"("image":"help:1","restartPolicy":"Always"}])");
+  server.world.run_for(1min);
+  EXPECT_THAT(
+      told(server),
+      ElementsAre("Pulled spec.initContainers{h} Container image \"help:1\" already present on "
+                  "machine and can be accessed by the pod x1",
+                  "Created spec.initContainers{h} Container created x1",
+                  "Started spec.initContainers{h} Container started x1",
+                  "Pulling spec.containers{c} Pulling image \"i\" x1",
+                  StartsWith("Pulled spec.containers{c} Successfully pulled image"),
+                  "Created spec.containers{c} Container created x1",
+                  "Started spec.containers{c} Container started x1",
+                  "DeadlineExceeded  Pod was active on the node longer than the specified "
+                  "deadline x1",
+                  "Killing spec.initContainers{h} Stopping container h x1",
+                  "Killing spec.containers{c} Stopping container c x1"));
+  create("vast", "", R"(,"nodeName":"node-0","resources":{"requests":{"cpu":"1000"}})");
+  server.world.run_for(1s);
+  EXPECT_THAT(told(server), Contains(StartsWith("OutOfcpu  Node didn't have enough resource: cpu, "
+                                                "requested: 1000")));
+}
+
+TEST_P(WithServer, EventsAreFewHoweverManyPodsStart) {
+  LabOptions options = options_for(20);
+  options.events = true;
+  start(std::move(options));
+  for (int i = 0; i < 1000; ++i)
+    create(fmt::format("pod-{}", i), "", fmt::format(R"(,"nodeName":"node-{:02}")", i % 20));
+  server.world.run_for(1s);
+  EXPECT_EQ(lab->counts().running, 1000u);
+  const std::size_t at_once = server.list(kube::kCoreEvent)->items.size();
+  EXPECT_GT(at_once, 500u);
+  EXPECT_LT(at_once, 700u);
+  // Later there is room again.
+  server.world.run_for(1min);
+  create("late", "", R"(,"nodeName":"node-00")");
+  server.world.run_for(1s);
+  EXPECT_EQ(server.list(kube::kCoreEvent)->items.size(), at_once + 4);
 }
 
 TEST_P(WithServer, ConditionsStandInTheOrderOfKubelets) {
