@@ -76,6 +76,7 @@ ApiSide::ApiSide(Scope& scope, Runtime& runtime, Metrics& metrics, const Logger&
                                   .observe =
                                       [this](const apiserver::HistoryEvent& event) {
                                         changes_ += tells_of_work(event) ? 1 : 0;
+                                        if (own_webhooks_) own_webhooks_->see(event);
                                         if (options_.observe) options_.observe(event);
                                       }},
           journal_.get())),
@@ -103,8 +104,16 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
                                                                    authenticator_options(options_));
   admission_.steps =
       apiserver::default_steps(*store_, *rbac_, random_.fork("admission"), rbac_.get());
-  webhooks_ = options_.webhooks ? options_.webhooks(scope_, *store_)
-                                : std::make_unique<apiserver::LocalWebhookCaller>();
+  own_webhooks_ = std::make_unique<OwnWebhooks>(
+      scope_, *store_, runs_ours(options_),
+      [random = random_.fork("own webhooks")]() mutable { return kube::random_uid(random); });
+  if (options_.webhooks) {
+    webhooks_ = options_.webhooks(scope_, *store_);
+  } else {
+    auto here = std::make_unique<apiserver::LocalWebhookCaller>();
+    own_webhooks_->answer_in(*here);
+    webhooks_ = std::move(here);
+  }
   admission_.webhooks = std::make_unique<apiserver::ClusterWebhooks>(
       scope_, *store_, kinds_, *webhooks_, random_.fork("webhooks"), admission_.steps);
   server_ = std::make_unique<apiserver::Server>(

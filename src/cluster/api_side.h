@@ -17,6 +17,7 @@
 #include "apiserver/serve/server.h"
 #include "apiserver/store/store.h"
 #include "cluster/cluster.h"
+#include "cluster/own_webhooks.h"
 #include "lab/lease_door.h"
 
 namespace berth::cluster {
@@ -32,6 +33,7 @@ class ApiSide {
   void start(std::function<void(Result<Ok>)> ready);
   void start_lab();
   void reached_at(const std::string& address, std::uint16_t port);
+  OwnWebhooks& own_webhooks() { return *own_webhooks_; }
 
   apiserver::Server& server() { return *server_; }
   // The way in for callers in this process, and for others.
@@ -55,6 +57,7 @@ class ApiSide {
   apiserver::ServiceAccountTokens tokens_;
   std::unique_ptr<apiserver::Rbac> rbac_;
   std::unique_ptr<apiserver::TokenAuthenticator> authenticator_;
+  std::unique_ptr<OwnWebhooks> own_webhooks_;
   std::unique_ptr<apiserver::WebhookCaller> webhooks_;
   apiserver::Admission admission_;
   std::unique_ptr<apiserver::CustomKinds> custom_kinds_;

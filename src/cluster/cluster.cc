@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/cluster.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "client/local_transport.h"
 #include "cluster/api_side.h"
@@ -8,7 +10,10 @@
 #include "cluster/placed.h"
 #include "controllers/node_lifecycle/heartbeats.h"
 #include "controllers/registry.h"
+#include "controllers/scavenger_metrics.h"
+#include "controllers/slots_metrics.h"
 #include "runtime/home.h"
+#include "scheduler/doors/reclaimer.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/run/app.h"
 
@@ -45,6 +50,7 @@ struct Cluster::Parts {
         options(std::move(given)),
         api(places.loop("api")),
         controllers(places.loop("controllers")),
+        reclaimer(places.loop("controllers")),
         scheduler(places.loop("scheduler")) {}
 
   void start_controllers();
@@ -60,6 +66,7 @@ struct Cluster::Parts {
   std::unique_ptr<controllers::Heartbeats> heartbeats;
   Placed<ApiSide> api;
   Placed<runtime::Home> controllers;
+  Placed<scheduler::Reclaimer> reclaimer;
   Placed<scheduler::App> scheduler;
 };
 
@@ -75,7 +82,8 @@ void Cluster::Parts::start_controllers() {
   if (lab::Lab* const lab = api.get()->lab(); lab != nullptr && lab->options().every_node)
     heartbeats = std::make_unique<LabHeartbeats>(lab->silence());
   auto wanted = controllers::make_controllers(
-      options.controllers, {.root_ca = options.ca_pem, .heartbeats = heartbeats.get()});
+      options.controllers,
+      {.root_ca = options.ca_pem, .heartbeats = heartbeats.get(), .job_kinds = options.job_kinds});
   BERTH_CHECK(wanted.has_value(), "the list of controllers was checked before");
   if (wanted->empty()) return;
   runtime::HomeOptions home{.instance = "berth"};
@@ -88,6 +96,20 @@ void Cluster::Parts::start_controllers() {
   home.calls_as = [own](const runtime::Spec& spec) -> client::Transport& {
     return *own.at(spec.name());
   };
+  home.observers = {std::make_shared<controllers::ScavengerMetrics>(metrics),
+                    std::make_shared<controllers::SlotsMetrics>(metrics)};
+  const std::vector<std::string> ours =
+      controllers::names_of(controllers::Registration::Whose::kBerth);
+  if (std::any_of(ours.begin(), ours.end(),
+                  [&](const std::string& name) { return own.count(name) > 0; })) {
+    client::Transport& reclaims = transport_of(component(controller_user("berth-reclaim")));
+    reclaimer.make("reclaim", [this, &reclaims](Scope& scope) {
+      auto it = std::make_unique<scheduler::Reclaimer>(
+          scope, reclaims, metrics, log, random.fork("reclaim"), scheduler::default_profile());
+      it->start();
+      return it;
+    });
+  }
   client::Transport& shared = transport_of(component("system:kube-controller-manager"));
   auto made =
       std::make_shared<std::vector<std::unique_ptr<runtime::Controller>>>(*std::move(wanted));
@@ -144,8 +166,10 @@ void Cluster::start(std::function<void(Result<Ok>)> ready) {
 void Cluster::stop(Task stopped) {
   Parts& parts = *parts_;
   parts.scheduler.stop([&parts, stopped = std::move(stopped)]() mutable {
-    parts.controllers.stop(
-        [&parts, stopped = std::move(stopped)]() mutable { parts.api.stop(std::move(stopped)); });
+    parts.reclaimer.stop([&parts, stopped = std::move(stopped)]() mutable {
+      parts.controllers.stop(
+          [&parts, stopped = std::move(stopped)]() mutable { parts.api.stop(std::move(stopped)); });
+    });
   });
 }
 
@@ -153,6 +177,7 @@ Executor& Cluster::api_loop() { return parts_->api.loop(); }
 void Cluster::reached_at(const std::string& address, std::uint16_t port) {
   parts_->api.get()->reached_at(address, port);
 }
+OwnWebhooks& Cluster::own_webhooks() { return parts_->api.get()->own_webhooks(); }
 Executor& Cluster::scheduler_loop() { return parts_->scheduler.loop(); }
 apiserver::Server& Cluster::server() { return parts_->api.get()->server(); }
 const apiserver::KindRegistry& Cluster::kinds() { return server().kinds(); }

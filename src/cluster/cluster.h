@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/runtime.h"
 #include "client/transport.h"
+#include "controllers/batchjob/job_kind.h"
 #include "kube/api.h"
 #include "lab/lab.h"
 #include "scheduler/config/config.h"
@@ -39,6 +40,8 @@ class SchedulerObserver;
 
 namespace berth::cluster {
 
+class OwnWebhooks;
+
 struct ClusterOptions {
   std::optional<std::filesystem::path> data_dir = {};  // none: nothing survives
   bool fsync = false;
@@ -55,6 +58,7 @@ struct ClusterOptions {
   // Told what the scheduler does, on its loop; outlives the cluster.
   scheduler::SchedulerObserver* watch_scheduler = nullptr;
   std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
+  std::vector<controllers::JobKind> job_kinds = {};        // besides those that are built in
   std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
   std::shared_ptr<const lab::UsageRules> usage = {};       // of simulated containers
   // In virtual time: runs the task on the API loop as soon as nothing is left to do.
@@ -81,6 +85,8 @@ class Cluster {
   // Once ready, on the API loop: the place where others reach it, which it tells them.
   void reached_at(const std::string& address, std::uint16_t port);
   Executor& scheduler_loop();
+  // Once ready, and on the API loop only: the webhooks that this process answers itself.
+  OwnWebhooks& own_webhooks();
   // Once ready, and on the API loop only.
   apiserver::Server& server();
   // A request from outside, whose user is not known yet.

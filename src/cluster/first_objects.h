@@ -9,9 +9,13 @@
 
 namespace berth::cluster {
 
-// Manifests in JSON, in the order in which they are to be written: what the real server makes, and
-// a role of its own for every controller, with the rights that it declares.
+// Manifests in JSON, in the order in which they are to be written: what the real server makes, the
+// kinds of our own where they are carried out, and a role of its own for every controller, with the
+// rights that it declares.
 std::vector<std::string> first_objects(const ClusterOptions&);
+
+// Whether any controller of Berth's own runs: then its kinds are served.
+bool runs_ours(const ClusterOptions&);
 
 // Who may do everything.
 kube::User owner_of_cluster();

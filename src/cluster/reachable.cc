@@ -8,7 +8,10 @@
 #include "apiserver/http/door.h"
 #include "apiserver/serve/server.h"
 #include "apiserver/webhooks_http/http_webhook_caller.h"
+#include "cluster/own_webhooks.h"
 #include "cluster/placed.h"
+#include "controllers/admission/door.h"
+#include "controllers/admission/make_certificate.h"
 #include "net/http_server.h"
 
 namespace berth::cluster {
@@ -43,6 +46,7 @@ struct ReachableCluster::Parts {
   Executor& home() { return real.loop(virtual_time() ? "world" : "api"); }
   void build();
   Result<std::string> open();
+  Result<Ok> answer_webhooks();
 
   Runtime& real;
   Metrics& metrics;
@@ -54,6 +58,9 @@ struct ReachableCluster::Parts {
   bool answering = false;
   Placed<apiserver::Door> door;
   std::unique_ptr<net::HttpServer> server;
+  // In real time: where this process answers its own webhooks.
+  std::unique_ptr<controllers::AdmissionDoor> admission;
+  std::unique_ptr<net::HttpServer> admission_server;
 };
 
 void ReachableCluster::Parts::build() {
@@ -80,15 +87,37 @@ void ReachableCluster::Parts::build() {
   }
 }
 
+// Made anew at every start, like the server's own certificate, for as long as that may run.
+Result<Ok> ReachableCluster::Parts::answer_webhooks() {
+  if (!cluster->own_webhooks().wanted()) return Ok{};
+  admission::WebhookPlace place{.url = "https://127.0.0.1"};
+  const auto fresh = controllers::make_certificate(place, std::chrono::hours(24 * 3650));
+  if (!fresh) return tl::unexpected(fresh.error());
+  admission = std::make_unique<controllers::AdmissionDoor>(
+      cluster->api_loop(), [this] { return cluster->own_webhooks().surroundings(); }, metrics);
+  net::HttpServerOptions http = controllers::AdmissionDoor::server_options();
+  http.tls = net::TlsServerOptions{.certificate_pem = fresh->certificate, .key_pem = fresh->key};
+  auto listening = net::HttpServer::start(real.loop("io1"), std::move(http), *admission);
+  if (!listening) return tl::unexpected(listening.error());
+  admission_server = *std::move(listening);
+  place.url = fmt::format("https://127.0.0.1:{}", admission_server->port());
+  place.ca_bundle = fresh->authority;
+  cluster->own_webhooks().answered_at(std::move(place));
+  return Ok{};
+}
+
 Result<std::string> ReachableCluster::Parts::open() {
   answering = true;
+  if (!virtual_time())
+    if (Result<Ok> answered = answer_webhooks(); !answered) return tl::unexpected(answered.error());
   door.make("door", [this](Scope& scope) {
     return std::make_unique<apiserver::Door>(
         scope, gate ? *gate : cluster->api_loop(),
         [this](auto credentials, auto request, auto done) {
           cluster->handle(std::move(credentials), std::move(request), std::move(done));
         },
-        cluster->kinds(), Random::from_entropy(), apiserver::DoorOptions{.metrics = &metrics});
+        cluster->kinds(), Random::from_entropy(),
+        apiserver::DoorOptions{.streams_through_api = gate != nullptr, .metrics = &metrics});
   });
   net::HttpServerOptions http;
   run_there(door.loop(), [&] { http = door.get()->server_options(); });
@@ -131,9 +160,11 @@ Executor& ReachableCluster::scheduler_loop() {
 ReachableCluster::~ReachableCluster() {
   if (parts_->cluster == nullptr) return;
   parts_->server.reset();
+  parts_->admission_server.reset();
   wait_for([this](Task stopped) { parts_->door.stop(std::move(stopped)); });
   wait_for([this](Task stopped) {
     parts_->home().post([this, stopped = std::move(stopped)]() mutable {
+      parts_->answering = false;  // from now on there is no server that could be asked
       parts_->cluster->stop(std::move(stopped));
       if (parts_->world) parts_->world->wake();
     });
