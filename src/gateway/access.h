@@ -13,6 +13,7 @@ struct Access {
   std::string verb = {};  // "get", "list", "watch", "create", "update", "patch", "delete"
   std::string group = {}, resource = {}, subresource = {};
   std::string ns = {}, name = {};
+  std::string path = {};  // instead of a resource
 
   bool reads() const { return verb == "get" || verb == "list" || verb == "watch"; }
   kube::Attempt attempt() const {
@@ -21,7 +22,8 @@ struct Access {
             .resource = resource,
             .subresource = subresource,
             .ns = ns,
-            .name = name};
+            .name = name,
+            .path = path};
   }
   friend auto operator<=>(const Access&, const Access&) = default;
 };

@@ -11,6 +11,10 @@
 #include "json/cursor.h"
 #include "json/slice.h"
 #include "json/writer.h"
+#include "kube/ours/batch_job_view.h"
+#include "kube/ours/reasons.h"
+#include "kube/ours/scheduling_view.h"
+#include "kube/time.h"
 
 namespace berth::gateway {
 namespace {
@@ -29,9 +33,26 @@ void begin(json::Writer& out, const kube::Object& object, std::string_view state
   out.member("state").string(state_of(object, state_otherwise));
 }
 
+// As they stand, and what to do about each that says something is wrong.
+void conditions(json::Writer& out, const kube::Object& object) {
+  const json::Slice all = object.status()["conditions"];
+  if (!all.is_array()) return;
+  const std::string& kind = kube::kind_of(object.kind()).kind;
+  out.member("conditions").array();
+  for (const json::Slice each : all.elements()) {
+    out.object();
+    for (const auto [key, value] : each.members()) out.member(key).raw(value.raw());
+    if (const auto remedy = kube::remedy_for(kind, each["reason"].text()); !remedy.empty())
+      out.member("remedy").string(remedy);
+    out.end();
+  }
+  out.end();
+}
+
 void end(json::Writer& out, const kube::Object& object) {
-  if (const json::Slice conditions = object.status()["conditions"]; conditions.is_array())
-    out.member("conditions").raw(conditions.raw());
+  if (const auto created = object.created())
+    out.member("created").string(kube::time_text(*created));
+  conditions(out, object);
   if (object.deleting()) out.member("deleting").boolean(true);
   out.end();
 }
@@ -44,7 +65,7 @@ void copy(json::Writer& out, std::string_view key, json::Slice value, std::strin
 // How far a job has come; the thesis' clients see only the furthest of several states.
 int progress(std::string_view state) {
   constexpr std::string_view kOrder[] = {"Acquiring", "InQueue", "Submitted", "Scheduled",
-                                         "Completed"};
+                                         "Running",   "Failed",  "Completed"};
   const auto* const at = std::find(std::begin(kOrder), std::end(kOrder), state);
   return at == std::end(kOrder) ? -1 : static_cast<int>(at - std::begin(kOrder));
 }
@@ -123,7 +144,9 @@ std::string testbed_dto(const kube::Object& testbed) {
   for (const json::Slice slot : slots.elements()) by_node[slot["nodeName"].text()].push_back(slot);
   json::Writer out;
   begin(out, testbed, "INITIAL");
-  out.member("numberOfNodes").integer(static_cast<std::int64_t>(by_node.size()));
+  out.member("numberOfNodes")
+      .integer(
+          testbed.status()["nodes"].integer().value_or(static_cast<std::int64_t>(by_node.size())));
   out.member("numberOfSlotsPerNode").integer(per_node);
   out.member("slotsByNode").object();
   for (const auto& [node, own] : by_node) {
@@ -132,11 +155,63 @@ std::string testbed_dto(const kube::Object& testbed) {
     out.end();
   }
   out.end();
-  for (const std::string_view key : {"slotsOmitted", "slotsByState", "nodeProblems", "problems"})
+  for (const std::string_view key :
+       {"slotsOmitted", "slotCounts", "size", "nodeProblems", "problems", "idleSince", "held"})
     if (const json::Slice said = testbed.status()[key]) out.member(key).raw(said.raw());
+  for (const std::string_view key : {"sharing", "resourcesPerSlot", "nodeLabel", "classes"})
+    if (const json::Slice said = testbed.member("spec")[key]) out.member(key).raw(said.raw());
   end(out, testbed);
   return out.take();
 }
+
+namespace {
+
+std::string application_of(json::Slice spec) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"sparkSpec", "SparkApplication"},
+      {"flinkSpec", "FlinkDeployment"},
+      {"flinkClusterSpec", "FlinkCluster"},
+      {"jobSpec", "Job"}};
+  for (const auto& [member, kind] : kKinds)
+    if (spec[member]) return std::string(kind);
+  return spec["application"]["kind"].text();
+}
+
+// The run that is open, in the words of the history.
+void open_run(json::Writer& out, const kube::BatchJobView& job) {
+  if (!job.open()) return;
+  out.member("run").object().member("run").integer(job.run());
+  if (const json::Slice slots = job.status()["slotIds"]) out.member("slotIds").raw(slots.raw());
+  if (const json::Slice testbed = job.status()["slots"]) out.member("testbed").raw(testbed.raw());
+  constexpr std::pair<std::string_view, std::string_view> kTold[] = {{"startTime", "start"},
+                                                                     {"submittedTime", "submitted"},
+                                                                     {"attempt", "attempt"},
+                                                                     {"replication", "replication"},
+                                                                     {"pods", "pods"}};
+  for (const auto& [member, name] : kTold)
+    if (const json::Slice said = job.status()[member]) out.member(name).raw(said.raw());
+  out.end();
+}
+
+// How much of a Scheduling is done.
+void progress_of(json::Writer& out, const kube::SchedulingView& view) {
+  std::size_t entries = view.queue().size(), used = 0;
+  for (const kube::SchedulingView::Placed& each : view.placed()) entries += each.slots.size();
+  std::int64_t completed = 0;
+  const std::vector<kube::Key> jobs = view.jobs();
+  for (const kube::Key& job : jobs) {
+    const kube::SchedulingView::JobState state = view.job(job);
+    used += state.used;
+    completed += state.state == "Completed" ? 1 : 0;
+  }
+  out.member("progress").object();
+  out.member("jobs").integer(static_cast<std::int64_t>(jobs.size()));
+  out.member("completed").integer(completed);
+  out.member("entries").integer(static_cast<std::int64_t>(entries));
+  out.member("used").integer(static_cast<std::int64_t>(used)).end();
+}
+
+}  // namespace
 
 std::string job_dto(const kube::Object& job) {
   json::Writer out;
@@ -145,6 +220,10 @@ std::string job_dto(const kube::Object& job) {
   copy(out, "scheduledEvents", job.status()["scheduledEvents"], "[]");
   const json::Slice claim = job.member("spec")["activeScheduling"];
   if (claim.is_object()) out.member("activeScheduling").raw(claim.raw());
+  out.member("kind").string(application_of(job.member("spec")));
+  for (const std::string_view key : {"estimatedSeconds", "slotClass"})
+    if (const json::Slice said = job.member("spec")[key]) out.member(key).raw(said.raw());
+  open_run(out, kube::BatchJobView(job));
   end(out, job);
   return out.take();
 }
@@ -175,8 +254,9 @@ std::string scheduling_dto(const kube::Object& scheduling) {
   } else {
     out.null();
   }
-  for (const std::string_view key : {"acquiredTime", "completionTime"})
-    if (const json::Slice time = scheduling.status()[key]) out.member(key).raw(time.raw());
+  for (const std::string_view key : {"acquiredTime", "completionTime", "jobStates"})
+    if (const json::Slice said = scheduling.status()[key]) out.member(key).raw(said.raw());
+  progress_of(out, kube::SchedulingView(scheduling));
   end(out, scheduling);
   return out.take();
 }
@@ -226,7 +306,7 @@ Result<WantedScheduling> scheduling_from(std::string_view body, std::string_view
   };
   auto manifest = written(false), patch = written(true);
   if (!manifest) return tl::unexpected(manifest.error());
-  return WantedScheduling{name, *std::move(manifest), *std::move(patch)};
+  return WantedScheduling{name, testbed, *std::move(manifest), *std::move(patch)};
 }
 
 Result<JobData> job_data_from(std::string_view body) {

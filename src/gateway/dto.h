@@ -21,7 +21,7 @@ std::string scheduling_dto(const kube::Object&);
 // A Scheduling from what a caller sent: {name, testBed, queue | slots}. BadRequest says what is
 // wrong. `requested_by` is noted on the object.
 struct WantedScheduling {
-  std::string name;
+  std::string name, testbed;
   std::string manifest;  // to create it
   std::string patch;     // RFC 7386, to make it of one that exists
 };

@@ -2,6 +2,7 @@
 #include "gateway/events.h"
 
 #include "gateway/dto.h"
+#include "gateway/thesis_dto.h"
 #include "json/writer.h"
 
 namespace berth::gateway {
@@ -13,14 +14,20 @@ std::string event_json(Topic topic, ObjectChange::Action action, const kube::Obj
   return out.member("resource").raw(dto(topic, object)).end().take();
 }
 
-std::string thesis_event_json(Topic topic, ObjectChange::Action action, const kube::Object& object,
-                              bool whole) {
+std::string stomp_event_json(Topic topic, ObjectChange::Action action, const kube::Object& object,
+                             Told told) {
   json::Writer out;
   out.object().member("action").string(name_of(action)).member("resource");
-  if (whole)
-    out.raw(dto(topic, object));
-  else
-    out.string(object.name());
+  switch (told) {
+    case Told::kName:
+      out.string(object.name());
+      break;
+    case Told::kObject:
+      out.raw(dto(topic, object));
+      break;
+    case Told::kThesis:
+      out.raw(thesis_dto(topic, object));
+  }
   return out.end().take();
 }
 

@@ -10,7 +10,12 @@ namespace berth::gateway {
 
 // {"kind":"jobs","action":"ADDED","seq":812,"resource":{…}}
 std::string event_json(Topic, ObjectChange::Action, const kube::Object&);
-// The thesis' form: {"action":"ADDED","resource":…}, which is the name alone or the whole object.
-std::string thesis_event_json(Topic, ObjectChange::Action, const kube::Object&, bool whole);
+// STOMP's form: {"action":"ADDED","resource":…}.
+enum class Told : unsigned char {
+  kName,    // the resource is its name
+  kObject,  // as under /external/v1
+  kThesis,  // as under /external
+};
+std::string stomp_event_json(Topic, ObjectChange::Action, const kube::Object&, Told);
 
 }  // namespace berth::gateway

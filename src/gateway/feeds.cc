@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "controllers/slot_sight.h"
+
 namespace berth::gateway {
 namespace {
 
@@ -16,7 +18,12 @@ Feeds::Feeds(Scope& scope, client::Transport& transport, Random random, Metrics&
       options_(std::move(options)),
       ring_(options_.ring),
       resets_(metrics.counter("berth_gateway_resets_total",
-                              "Listeners that had to begin again with a snapshot")) {
+                              "Listeners that had to begin again with a snapshot")),
+      events_(metrics.counter("berth_gateway_delivered_total", "Events told to listeners")),
+      bytes_(metrics.counter("berth_gateway_delivered_bytes_total", "Of events told to listeners")),
+      changes_(metrics.counters("berth_gateway_changes_total", "Changes seen, by kind", {"kind"})),
+      behind_(metrics.gauge("berth_gateway_behind_events",
+                            "Changes that the slowest listener has not been told")) {
   for (const Topic topic : kTopics) {
     client::InformerOptions informer;
     informer.feed.kind = kind_of(topic);
@@ -24,6 +31,18 @@ Feeds::Feeds(Scope& scope, client::Transport& transport, Random random, Metrics&
     informer.feed.metrics = &metrics;
     informers_[index(topic)] = std::make_unique<client::Informer<>>(
         scope_, transport, random.fork(name_of(topic)), std::move(informer));
+    if (topic == Topic::kSchedulings) {
+      informers_[index(topic)]->add_index(std::string(controllers::kByTestbed),
+                                          &controllers::testbed_of_scheduling);
+      informers_[index(topic)]->add_index(std::string(controllers::kByJob),
+                                          &controllers::jobs_of_scheduling);
+    }
+    if (topic == Topic::kJobs) {
+      informers_[index(topic)]->add_index(std::string(controllers::kByOrder),
+                                          &controllers::order_of_job);
+      informers_[index(topic)]->add_index(std::string(controllers::kByClaim),
+                                          &controllers::claim_of_job);
+    }
     follow(topic);
   }
 }
@@ -76,6 +95,7 @@ void Feeds::on_synced(Task then) {
 void Feeds::on_change(Topic topic, ObjectChange::Action action, const kube::Object& object) {
   if (!begun_[index(topic)]) return;  // the snapshot will show it
   ring_.push(topic, action, object);
+  changes_.with({name_of(topic)}).add();
   if (std::exchange(armed_, true)) return;
   scope_.after(options_.pause, [this] {
     armed_ = false;
@@ -87,6 +107,9 @@ void Feeds::tell() {
   const std::vector<Listener*> all(listeners_.begin(), listeners_.end());
   for (Listener* listener : all)
     if (listeners_.count(listener) > 0) listener->changed();
+  std::uint64_t most = 0;
+  for (const Listener* listener : listeners_) most = std::max(most, listener->behind());
+  behind_.set(static_cast<double>(most));
 }
 
 void Feeds::add(Listener& listener) { listeners_.insert(&listener); }

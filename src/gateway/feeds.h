@@ -39,6 +39,7 @@ class Feeds {
   class Listener {
    public:
     virtual void changed() = 0;
+    virtual std::uint64_t behind() const = 0;  // changes that it has not been told
 
    protected:
     ~Listener() = default;
@@ -52,6 +53,11 @@ class Feeds {
                const std::function<std::string(const ObjectChange&)>& make);
 
   Counter resets() const { return resets_; }
+  // Events that went out to a listener, and their bytes.
+  void delivered(std::size_t events, std::size_t bytes) const {
+    events_.add(static_cast<double>(events));
+    bytes_.add(static_cast<double>(bytes));
+  }
   Scope& scope() { return scope_; }
 
  private:
@@ -70,7 +76,9 @@ class Feeds {
   std::set<Listener*> listeners_;
   bool armed_ = false;
   std::map<std::pair<std::uint64_t, std::string>, Text> texts_;
-  Counter resets_;
+  Counter resets_, events_, bytes_;
+  Labelled<Counter> changes_;
+  Gauge behind_;
 };
 
 // Which changes somebody wants.
@@ -103,6 +111,7 @@ class Reader {
   // The next one; nothing: it has seen everything. Falls back to a reset when it was too slow.
   std::optional<Item> next();
   bool reset_happened() const { return resets_ > 0; }
+  std::uint64_t behind() const { return feeds_->ring().end() - place_; }
 
  private:
   void take_snapshot();

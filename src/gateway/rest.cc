@@ -5,6 +5,7 @@
 
 #include "gateway/dto.h"
 #include "gateway/replies.h"
+#include "gateway/thesis_dto.h"
 #include "json/writer.h"
 
 namespace berth::gateway {
@@ -44,15 +45,34 @@ Error as_thesis(Error error) {
   return error;
 }
 
-std::string list_json(Topic topic, const std::vector<const kube::Object*>& objects) {
+std::string shown(Topic topic, const kube::Object& object, bool thesis) {
+  return thesis ? thesis_dto(topic, object) : dto(topic, object);
+}
+
+std::string list_json(Topic topic, const std::vector<const kube::Object*>& objects, bool thesis) {
   json::Writer out;
   const bool by_name = topic == Topic::kJobs;
   by_name ? out.object() : out.array();
   for (const kube::Object* object : objects) {
     if (by_name) out.member(object->name());
-    out.raw(dto(topic, *object));
+    out.raw(shown(topic, *object, thesis));
   }
   return out.end().take();
+}
+
+// For what shows one kind by way of another.
+std::vector<Access> rights_to_all(const std::string& ns) {
+  std::vector<Access> rights;
+  for (const Topic topic : kTopics) rights.push_back(access("list", topic, ns));
+  return rights;
+}
+
+// k8s 1.36: dryRun is All or nothing.
+Result<bool> dry_run_of(const Request& request) {
+  const std::string asked = request.asked("dryRun").value_or("");
+  if (asked.empty() || asked == "All") return asked == "All";
+  return fail(Reason::kBadRequest,
+              fmt::format("dryRun: {} is not known; write All", json::quoted(asked)));
 }
 
 template <class T>
@@ -62,8 +82,14 @@ std::shared_ptr<Done<T>> shared(Done<T> done) {
 
 }  // namespace
 
-Rest::Rest(Scope& scope, client::Api& api, Feeds& feeds, Auth& auth, RestOptions options)
-    : scope_(scope), api_(api), feeds_(feeds), auth_(auth), options_(std::move(options)) {}
+Rest::Rest(Scope& scope, client::Api& api, Feeds& feeds, Auth& auth, Timelines& timelines,
+           RestOptions options)
+    : scope_(scope),
+      api_(api),
+      feeds_(feeds),
+      auth_(auth),
+      timelines_(timelines),
+      options_(std::move(options)) {}
 
 std::string Rest::ns_of(const Place& place, const Request& request) const {
   return place.ns.empty() ? request.value("ns") : place.ns;
@@ -71,6 +97,7 @@ std::string Rest::ns_of(const Place& place, const Request& request) const {
 
 void Rest::mount(Routes& routes) {
   mount(routes, {.prefix = "/external", .ns = options_.ns, .thesis = true});
+  mount(routes, {.prefix = "/external/v1", .ns = options_.ns});
   mount(routes, {.prefix = "/external/v1/namespaces/{ns}"});
 }
 
@@ -86,7 +113,8 @@ void Rest::mount(Routes& routes, const Place& place) {
     list.handle = [this, place, topic](const Request& request, const kube::User&,
                                        Done<Reply> done) {
       if (!feeds_.synced()) return done(tl::unexpected(not_ready()));
-      done(json_reply(list_json(topic, feeds_.of(topic).list(ns_of(place, request)))));
+      done(
+          json_reply(list_json(topic, feeds_.of(topic).list(ns_of(place, request)), place.thesis)));
     };
     list.doc = {.summary = fmt::format("All {}", name_of(topic)),
                 .gives = topic == Topic::kJobs ? "JobsByName" : schema + "List"};
@@ -99,28 +127,69 @@ void Rest::mount(Routes& routes, const Place& place) {
       const std::string name = request.value("name");
       const kube::Object* object = feeds_.of(topic).get({ns_of(place, request), name});
       if (object == nullptr) return done(tl::unexpected(not_found(topic, name)));
-      done(json_reply(dto(topic, *object)));
+      done(json_reply(shown(topic, *object, place.thesis)));
     };
     one.doc = {.summary = fmt::format("One of the {}", name_of(topic)), .gives = schema};
     routes.add(std::move(one));
+    Route why;
+    why.path = path + "/{name}/explanation";
+    why.rights = rights_to_all(ns);
+    why.handle = [this, place, topic](const Request& request, const kube::User&, Done<Reply> done) {
+      done(timelines_.explain(topic, {ns_of(place, request), request.value("name")}));
+    };
+    why.doc = {.summary = "What it waits for, and what to do about it", .gives = "Diagnosis"};
+    routes.add(std::move(why));
   }
   Route snapshot;
   snapshot.path = place.prefix + "/snapshot";
-  for (const Topic topic : kTopics) snapshot.rights.push_back(access("list", topic, ns));
+  snapshot.rights = rights_to_all(ns);
   snapshot.handle = [this, place](const Request& request, const kube::User&, Done<Reply> done) {
     if (!feeds_.synced()) return done(tl::unexpected(not_ready()));
     json::Writer out;
     out.object().member("cursor").string(feeds_.ring().now().text());
     for (const Topic topic : kTopics)
       out.member(name_of(topic))
-          .raw(list_json(topic, feeds_.of(topic).list(ns_of(place, request))));
+          .raw(list_json(topic, feeds_.of(topic).list(ns_of(place, request)), place.thesis));
     done(json_reply(out.end().take()));
   };
   snapshot.doc = {.summary = "All there is at one moment, and the cursor that goes on from there",
                   .gives = "Snapshot"};
   routes.add(std::move(snapshot));
+  mount_testbeds(routes, place);
   mount_jobs(routes, place);
   mount_schedulings(routes, place);
+}
+
+void Rest::mount_testbeds(Routes& routes, const Place& place) {
+  const std::string ns = place.ns.empty() ? "{ns}" : place.ns;
+  const std::string path = place.prefix + "/testbeds/{name}";
+  Route slots;
+  slots.path = path + "/slots";
+  slots.rights = {access("get", Topic::kTestbeds, ns, "{name}")};
+  slots.handle = [this, place](const Request& request, const kube::User&, Done<Reply> done) {
+    done(timelines_.slots({ns_of(place, request), request.value("name")}));
+  };
+  slots.doc = {.summary = "Every slot of a testbed, and why it is not free", .gives = "SlotTable"};
+  routes.add(std::move(slots));
+  Route why;
+  why.path = path + "/slots/{slot}/explanation";
+  why.rights = rights_to_all(ns);
+  why.handle = [this, place](const Request& request, const kube::User&, Done<Reply> done) {
+    done(timelines_.explain_slot({ns_of(place, request), request.value("name")},
+                                 request.value("slot")));
+  };
+  why.doc = {.summary = "Why a slot is not free, and what to do about it", .gives = "Diagnosis"};
+  routes.add(std::move(why));
+  Route timeline;
+  timeline.path = path + "/timeline";
+  timeline.rights = {access("get", Topic::kTestbeds, ns, "{name}"),
+                     access("list", Topic::kJobs, ns), access("list", Topic::kSchedulings, ns)};
+  timeline.handle = [this, place](const Request& request, const kube::User&, Done<Reply> done) {
+    timelines_.ask({ns_of(place, request), request.value("name")}, std::move(done));
+  };
+  timeline.doc = {.summary = "What runs in a testbed's slots until when, and what is to come",
+                  .gives = "Timeline"};
+  routes.add(std::move(timeline));
 }
 
 void Rest::mount_jobs(Routes& routes, const Place& place) {
@@ -128,7 +197,7 @@ void Rest::mount_jobs(Routes& routes, const Place& place) {
   const std::string jobs = place.prefix + "/jobs";
   Route data;
   data.method = "PUT";
-  data.path = jobs + "/";
+  data.path = jobs;
   data.rights_of = [this, place](const Request& request) -> Result<std::vector<Access>> {
     const auto wanted = job_data_from(request.body);
     if (!wanted) return tl::unexpected(wanted.error());
@@ -149,7 +218,7 @@ void Rest::mount_jobs(Routes& routes, const Place& place) {
         none ? kube::PatchType::kMerge : kube::PatchType::kJson,
         scope_.done<kube::Object>(kNoLimit, [done = shared(std::move(done)),
                                              thesis = place.thesis](Result<kube::Object> job) {
-          if (job) return (*done)(json_reply(job_dto(*job)));
+          if (job) return (*done)(json_reply(shown(Topic::kJobs, *job, thesis)));
           (*done)(tl::unexpected(job.error().reason == Reason::kNotFound || !thesis
                                      ? job.error()
                                      : as_thesis(job.error())));
@@ -158,6 +227,8 @@ void Rest::mount_jobs(Routes& routes, const Place& place) {
   data.doc = {.summary = "Changes what an external scheduler remembers of a job, and nothing else",
               .takes = "JobData",
               .gives = "Job"};
+  routes.add(data);
+  data.path = jobs + "/";  // as the thesis' example scheduler has it
   routes.add(std::move(data));
 
   const auto of_job = [this, place](const Request& request) {
@@ -261,23 +332,32 @@ void Rest::mount_schedulings(Routes& routes, const Place& place) {
     const std::string own = ns_of(place, request);
     const auto wanted = scheduling_from(request.body, own, "");
     if (!wanted) return tl::unexpected(wanted.error());
-    return submit_rights(own, wanted->name);
+    const auto tries = dry_run_of(request);
+    if (!tries) return tl::unexpected(tries.error());
+    std::vector<Access> rights = submit_rights(own, wanted->name);
+    if (*tries) {  // the answer shows what else is on the testbed
+      rights.push_back(access("get", Topic::kTestbeds, own, wanted->testbed));
+      for (const Topic topic : {Topic::kJobs, Topic::kSchedulings})
+        rights.push_back(access("list", topic, own));
+    }
+    return rights;
   };
   post.handle = [this, place](const Request& request, const kube::User& user, Done<Reply> done) {
-    const bool dry_run = request.asked("dryRun") == "All";
+    const bool tries = dry_run_of(request).value_or(true);
     put_scheduling(
-        ns_of(place, request), request.body, user, dry_run,
-        scope_.done<kube::Object>(kNoLimit, [done = shared(std::move(done)),
-                                             place](Result<kube::Object> made) {
+        ns_of(place, request), request.body, user, tries,
+        scope_.done<kube::Object>(kNoLimit, [this, done = shared(std::move(done)), tries,
+                                             place](const Result<kube::Object>& made) {
           if (!made)
             return (*done)(tl::unexpected(place.thesis ? as_thesis(made.error()) : made.error()));
-          (*done)(json_reply(scheduling_dto(*made)));
+          if (tries) return timelines_.ask_with(*made, std::move(*done));
+          (*done)(json_reply(shown(Topic::kSchedulings, *made, place.thesis)));
         }));
   };
   post.doc = {.summary = "Creates a scheduling, or replaces the one of that name",
               .takes = "WantedScheduling",
               .gives = "Scheduling",
-              .query = {"dryRun: All checks it and writes nothing"}};
+              .query = {"dryRun: All writes nothing and answers with a Timeline"}};
   routes.add(std::move(post));
 
   Route erase;
@@ -287,7 +367,8 @@ void Rest::mount_schedulings(Routes& routes, const Place& place) {
   erase.handle = [this, place](const Request& request, const kube::User&, Done<Reply> done) {
     const kube::Key key{ns_of(place, request), request.value("name")};
     const kube::Object* known = feeds_.of(Topic::kSchedulings).get(key);
-    std::string before = known == nullptr ? std::string("{}") : scheduling_dto(*known);
+    std::string before =
+        known == nullptr ? std::string("{}") : shown(Topic::kSchedulings, *known, place.thesis);
     const bool says_304 = place.thesis && !options_.strict_status;
     api_.erase(kind_of(Topic::kSchedulings), key,
                scope_.done<Ok>(kNoLimit, [done = shared(std::move(done)), says_304,

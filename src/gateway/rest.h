@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The external-scheduler interface over HTTP: as the thesis' client knows it under /external, where
-// the namespace is hidden, and the same with namespaces under /external/v1.
+// the namespace is hidden, and the same with namespaces under /external/v1/namespaces. Under
+// /external/v1 itself it is the configured one.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "gateway/feeds.h"
 #include "gateway/routes.h"
 #include "gateway/stomp_session.h"
+#include "gateway/timelines.h"
 
 namespace berth::gateway {
 
@@ -22,7 +24,7 @@ struct RestOptions {
 // Loop-confined to the gateway's; outlives its routes. What it refers to outlives it.
 class Rest {
  public:
-  Rest(Scope&, client::Api&, Feeds&, Auth&, RestOptions);
+  Rest(Scope&, client::Api&, Feeds&, Auth&, Timelines&, RestOptions);
 
   void mount(Routes&);
   // For STOMP's SEND: asks for the right first.
@@ -34,6 +36,7 @@ class Rest {
     bool thesis = false;
   };
   void mount(Routes&, const Place&);
+  void mount_testbeds(Routes&, const Place&);
   void mount_jobs(Routes&, const Place&);
   void mount_schedulings(Routes&, const Place&);
   std::string ns_of(const Place&, const Request&) const;
@@ -45,6 +48,7 @@ class Rest {
   client::Api& api_;
   Feeds& feeds_;
   Auth& auth_;
+  Timelines& timelines_;
   RestOptions options_;
 };
 

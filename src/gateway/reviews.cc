@@ -73,6 +73,13 @@ kube::ApiRequest access_review(const kube::User& user, const Access& access) {
     for (const auto& [key, values] : user.extra) strings(out, key, values);
     out.end();
   }
+  if (!access.path.empty()) {
+    out.member("nonResourceAttributes").object();
+    text(out, "path", access.path);
+    text(out, "verb", access.verb);
+    out.end().end().end();
+    return create(kube::kSubjectAccessReview, out.take());
+  }
   out.member("resourceAttributes").object();
   text(out, "namespace", access.ns);
   text(out, "verb", access.verb);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway/server.h"
 
+#include <algorithm>
+
 #include "gateway/replies.h"
 #include "net/address.h"
 #include "net/query.h"
@@ -26,6 +28,12 @@ struct Gateway::State {
         auth(home, transport, metrics, options.auth),
         limits(options.limits),
         seats(options.limits.streams_per_user, metrics),
+        requests(metrics.counters("berth_gateway_requests_total",
+                                  "Requests answered, by method and code", {"method", "code"})),
+        seconds(metrics.histogram("berth_gateway_request_seconds",
+                                  "From a request's arrival to its answer; of a stream, to its "
+                                  "beginning",
+                                  exponential_buckets(0.001, 2, 13))),
         door(*this, false),
         compat(*this, true) {}
 
@@ -36,6 +44,8 @@ struct Gateway::State {
   Routes routes;
   RequestLimits limits;
   Seats seats;
+  Labelled<Counter> requests;
+  Histogram seconds;
   Door door, compat;
 };
 
@@ -187,6 +197,11 @@ class Gateway::Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   void audit(int code) {
+    constexpr std::string_view kMethods[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
+    const bool known =
+        std::find(std::begin(kMethods), std::end(kMethods), method_) != std::end(kMethods);
+    state_.requests.with({known ? std::string_view(method_) : "other", std::to_string(code)}).add();
+    state_.seconds.observe(std::chrono::duration<double>(now() - began_).count());
     state_.log.info("request", {{"user", identity_.user.name},
                                 {"method", method_},
                                 {"path", path_},

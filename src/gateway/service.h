@@ -9,10 +9,12 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "base/runtime.h"
 #include "client/api.h"
 #include "gateway/feeds.h"
 #include "gateway/rest.h"
 #include "gateway/server.h"
+#include "gateway/timelines.h"
 
 namespace berth::gateway {
 
@@ -21,6 +23,7 @@ struct ServiceOptions {
   FeedsOptions feeds = {};
   std::string ns = "default";  // what /external and /topic mean without one
   bool strict_status = false;
+  Runtime* runtime = nullptr;  // for work that takes long; null: all is done on the loop
 };
 
 // Loop-confined to its scope's executor; outlives that scope. The transport and metrics outlive
@@ -38,6 +41,8 @@ class Service {
   Gateway gateway_;
   client::Api api_;
   Feeds feeds_;
+  SlotFeeds slots_;
+  Timelines timelines_;
   Rest rest_;
 };
 

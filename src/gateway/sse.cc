@@ -40,15 +40,19 @@ class Events final : public Feeds::Listener, public std::enable_shared_from_this
   void changed() override {
     if (!writing_) pump();
   }
+  std::uint64_t behind() const override { return reader_.behind(); }
 
  private:
   void pump() {
     std::string batch;
+    std::size_t events = 0;
     while (batch.size() < kMostAtOnce) {
       const auto item = reader_.next();
       if (!item) break;
       append(batch, *item);
+      ++events;
     }
+    feeds_.delivered(events, batch.size());
     if (!batch.empty()) write(std::move(batch));
   }
 

@@ -68,12 +68,19 @@ class StompSession final : public Feeds::Listener,
   void changed() override {
     if (connected_ && !writing_) pump();
   }
+  std::uint64_t behind() const override {
+    std::uint64_t most = 0;
+    for (const Subscription& one : subscriptions_) most = std::max(most, one.reader.behind());
+    return most;
+  }
 
  private:
   struct Subscription {
     std::string id, destination;
     Filter filter;
     Reader reader;
+    std::string form;  // of its messages: who has the same shares them
+    Told told;
     bool told_of_resets = false;  // it asked to go on from somewhere
   };
 
@@ -243,8 +250,18 @@ class StompSession final : public Feeds::Listener,
                         }));
   }
 
+  // Destinations that the thesis knows carry what it knows.
+  static Told told_at(const StompFrame& frame, const Filter& filter) {
+    if (!filter.name) return Told::kName;
+    return frame.text("destination").starts_with("/topic/ns/") ? Told::kObject : Told::kThesis;
+  }
   void subscribed(const StompFrame& frame, const Filter& filter) {
-    Subscription one{frame.text("id"), frame.text("destination"), filter, {feeds_, {filter}}};
+    Subscription one{frame.text("id"),
+                     frame.text("destination"),
+                     filter,
+                     {feeds_, {filter}},
+                     frame.text("id") + '\n' + frame.text("destination"),
+                     told_at(frame, filter)};
     std::string from = frame.text("cursor");
     if (from.empty()) from = frame.text("last-event-id");
     if (!from.empty()) {
@@ -308,15 +325,16 @@ class StompSession final : public Feeds::Listener,
     subscriptions_.clear();
   }
 
-  void put(std::string frame) {
-    out_bytes_ += frame.size();
-    out_.push_back(std::move(frame));
+  void put(std::string_view frame) {
+    out_ += frame;
+    ++out_frames_;
+    if (sockjs_) out_sizes_.push_back(frame.size());
   }
 
   // Fills what is written next with what has happened.
   void pump() {
     for (Subscription& one : subscriptions_) {
-      while (out_bytes_ < kMostAtOnce) {
+      while (out_.size() < kMostAtOnce) {
         const auto item = one.reader.next();
         if (!item) break;
         tell(one, *item);
@@ -326,7 +344,6 @@ class StompSession final : public Feeds::Listener,
   }
 
   void tell(const Subscription& one, const Reader::Item& item) {
-    const bool whole = one.filter.name.has_value();
     switch (item.what) {
       case Reader::Item::What::kReset:
         if (one.told_of_resets) put(message(one, "", R"({"action":"RESET","resource":null})"));
@@ -338,16 +355,15 @@ class StompSession final : public Feeds::Listener,
       case Reader::Item::What::kObject:
         put(message(
             one, "",
-            thesis_event_json(item.topic, ObjectChange::Action::kAdded, *item.object, whole),
+            stomp_event_json(item.topic, ObjectChange::Action::kAdded, *item.object, one.told),
             item.object->revision()));
         return;
       case Reader::Item::What::kChange:
-        put(*feeds_.encoded(
-            *item.change, one.id + '\n' + one.destination, [&](const ObjectChange& change) {
-              return message(one, change.cursor.text(),
-                             thesis_event_json(change.topic, change.action, change.object, whole),
-                             change.seq, std::to_string(change.place));
-            }));
+        put(*feeds_.encoded(*item.change, one.form, [&](const ObjectChange& change) {
+          return message(one, change.cursor.text(),
+                         stomp_event_json(change.topic, change.action, change.object, one.told),
+                         change.seq, std::to_string(change.place));
+        }));
     }
   }
 
@@ -381,15 +397,19 @@ class StompSession final : public Feeds::Listener,
 
   // Frames of one round share a message: clients read them as a stream.
   void write_out(Done<Ok> taken) {
-    const auto frames = std::exchange(out_, {});
-    out_bytes_ = 0;
-    if (frames.empty()) return;
-    std::string bytes;
-    if (sockjs_)
-      bytes = sockjs_messages(frames);
-    else
-      for (const std::string& frame : frames) bytes += frame;
+    if (out_.empty()) return;
+    feeds_.delivered(std::exchange(out_frames_, 0), out_.size());
+    std::string bytes = std::exchange(out_, {});
+    if (sockjs_) bytes = sockjs_messages(frames_in(bytes));
     socket_->write({.bytes = std::move(bytes)}, std::move(taken));
+  }
+  std::vector<std::string> frames_in(std::string_view bytes) {
+    std::vector<std::string> frames;
+    for (const std::size_t size : std::exchange(out_sizes_, {})) {
+      frames.emplace_back(bytes.substr(0, size));
+      bytes.remove_prefix(size);
+    }
+    return frames;
   }
 
   Gateway& gateway_;
@@ -406,8 +426,9 @@ class StompSession final : public Feeds::Listener,
   std::unique_ptr<Seats::Seat> seat_;
   std::unique_ptr<Auth::Guard> guard_;
   std::vector<Subscription> subscriptions_;
-  std::vector<std::string> out_;
-  std::size_t out_bytes_ = 0;
+  std::string out_;  // frames to be written
+  std::size_t out_frames_ = 0;
+  std::vector<std::size_t> out_sizes_;  // of each; SockJS wraps them one by one
   std::uint64_t made_ = 0;
 };
 

@@ -17,48 +17,12 @@ constexpr Duration kBeat = 2s;
 constexpr Duration kMeasure = 10s;
 constexpr std::size_t kWaiting = 32;       // questions
 constexpr std::size_t kSentAtFirst = 500;  // decisions
-constexpr std::size_t kBacklog = 8 << 20;  // bytes that a listener may be behind
 constexpr std::int64_t kMi = 1 << 20;
 
 // A copy of the scheduler's state costs its loop a millisecond or two.
 Duration good_for(std::size_t nodes) { return nodes > 20'000 ? Duration(1s) : Duration(100ms); }
 
-std::string event_text(std::string_view event, std::string_view data) {
-  return fmt::format("event: {}\ndata: {}\n\n", event, data);
-}
-
 }  // namespace
-
-// One page. Loop-confined. A slow one gets what it missed in one piece; one that is far behind is
-// let go and comes back.
-class Listener : public std::enable_shared_from_this<Listener> {
- public:
-  Listener(Scope& scope, std::shared_ptr<Stream> stream)
-      : scope_(scope), stream_(std::move(stream)) {}
-
-  void send(const std::string& text) {
-    if (stream_->over()) return;
-    waiting_ += text;
-    if (waiting_.size() > kBacklog) return stream_->end();
-    pump();
-  }
-
- private:
-  void pump() {
-    if (writing_ || waiting_.empty()) return;
-    writing_ = true;
-    stream_->write(std::exchange(waiting_, {}),
-                   scope_.done<Ok>(kNoLimit, [self = shared_from_this()](Result<Ok> taken) {
-                     self->writing_ = false;
-                     if (taken) self->pump();
-                   }));
-  }
-
-  Scope& scope_;
-  std::shared_ptr<Stream> stream_;
-  std::string waiting_;
-  bool writing_ = false;
-};
 
 Hub::Hub(Scope& scope, Runtime& runtime, client::Transport& transport, Random random, Tap& tap,
          Executor& scheduler, HubOptions options)
@@ -67,7 +31,8 @@ Hub::Hub(Scope& scope, Runtime& runtime, client::Transport& transport, Random ra
       api_(scope, transport, random, nullptr, {.attempts = 1}),
       tap_(tap),
       scheduler_(scheduler),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      audience_(scope) {
   const std::weak_ptr<bool> alive = alive_;
   scheduler_.post([&tap, this, alive, &home = scope.executor()] {
     tap.listen([&home, this, alive](BatchPtr batch) {
@@ -86,7 +51,7 @@ void Hub::take(const BatchPtr& batch) {
   queue_.take(*batch);
   queue_known_ = true;
   if (batch->map) map_.take(*batch->map);
-  if (listeners_.empty()) return;
+  if (audience_.empty()) return;
   if (!batch->decisions.empty()) send("decisions", decisions_json(batch->decisions));
   if (const auto changed = map_.changes()) send(changed->first, changed->second);
   if (!batch->queue.empty() || batch->queue_whole || batch->history || !batch->moves.empty())
@@ -94,8 +59,7 @@ void Hub::take(const BatchPtr& batch) {
 }
 
 void Hub::send(std::string_view event, const std::string& data) {
-  const std::string text = event_text(event, data);
-  for (const auto& listener : listeners_) listener->send(text);
+  audience_.tell(event_text(event, data));
 }
 
 std::string Hub::beat_json() const {
@@ -107,7 +71,7 @@ std::string Hub::beat_json() const {
 
 void Hub::beat() {
   beat_timer_ = TimerId::kNone;
-  if (listeners_.empty()) return;
+  if (audience_.empty()) return;
   send("beat", beat_json());
   beat_timer_ = scope_.after(
       kBeat, [this] { beat(); }, Timer::kBackground);
@@ -116,7 +80,7 @@ void Hub::beat() {
 // Who serves metrics.k8s.io measures; where nobody does, nothing is shown as used.
 void Hub::measure() {
   measure_timer_ = TimerId::kNone;
-  if (listeners_.empty()) return;
+  if (audience_.empty()) return;
   static const kube::KindId kNodeMetrics = kube::learn_kind({.group = "metrics.k8s.io",
                                                              .version = "v1beta1",
                                                              .kind = "NodeMetrics",
@@ -143,32 +107,28 @@ void Hub::measure() {
 }
 
 void Hub::listen(std::shared_ptr<Stream> stream) {
-  stream->begin("text/event-stream");
-  auto listener = std::make_shared<Listener>(scope_, stream);
-  const bool first = listeners_.empty();
-  listeners_.push_back(listener);
-  stream->when_over([this, it = listener.get()] { left(it); });
-  listener->send(event_text("beat", beat_json()));
+  const bool first = audience_.empty();
+  const auto listener = audience_.admit(std::move(stream), [this] {
+    if (audience_.empty()) scheduler_.post([&tap = tap_] { tap.watch(false); });
+  });
+  const auto send = [&](std::string_view event, const std::string& data) {
+    audience_.tell(*listener, event_text(event, data));
+  };
+  send("beat", beat_json());
   // Who comes first wakes the tap, and gets everything with its next message.
   if (first) {
     scheduler_.post([&tap = tap_] { tap.watch(true); });
   } else {
-    if (!map_.empty()) listener->send(event_text("map", map_.snapshot_json()));
-    if (queue_known_) listener->send(event_text("queue", queue_.json()));
+    if (!map_.empty()) send("map", map_.snapshot_json());
+    if (queue_known_) send("queue", queue_.json());
   }
   const std::size_t most = std::min(decisions_.size(), kSentAtFirst);
-  listener->send(event_text(
-      "decisions", decisions_json(std::vector<DecisionRecord>(
-                       decisions_.end() - static_cast<std::ptrdiff_t>(most), decisions_.end()))));
+  send("decisions", decisions_json(std::vector<DecisionRecord>(
+                        decisions_.end() - static_cast<std::ptrdiff_t>(most), decisions_.end())));
   if (beat_timer_ == TimerId::kNone)
     beat_timer_ = scope_.after(
         kBeat, [this] { beat(); }, Timer::kBackground);
   if (measure_timer_ == TimerId::kNone) measure();
-}
-
-void Hub::left(const Listener* listener) {
-  std::erase_if(listeners_, [&](const auto& one) { return one.get() == listener; });
-  if (listeners_.empty()) scheduler_.post([&tap = tap_] { tap.watch(false); });
 }
 
 std::vector<DecisionRecord> Hub::attempts_of(std::string_view uid) const {

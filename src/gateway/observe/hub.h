@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/api.h"
+#include "gateway/audience.h"
 #include "gateway/observe/cluster_map.h"
 #include "gateway/observe/explanation.h"
 #include "gateway/observe/queue_groups.h"
@@ -22,8 +23,6 @@
 #include "gateway/routes.h"
 
 namespace berth::gateway {
-
-class Listener;  // one page
 
 struct HubOptions {
   std::string cluster = "berth";  // its name, as the page shows it
@@ -42,7 +41,7 @@ class Hub {
   Hub& operator=(const Hub&) = delete;
 
   void mount(Routes&);
-  std::size_t listeners() const { return listeners_.size(); }
+  std::size_t listeners() const { return audience_.size(); }
 
  private:
   using Work = std::function<Result<std::string>(const Snapshot&)>;
@@ -54,7 +53,6 @@ class Hub {
   void take(const BatchPtr&);
   void send(std::string_view event, const std::string& data);
   void listen(std::shared_ptr<Stream>);
-  void left(const Listener*);
   void beat();
   void measure();
   std::string beat_json() const;
@@ -73,11 +71,11 @@ class Hub {
   Tap& tap_;
   Executor& scheduler_;
   HubOptions options_;
+  Audience audience_;
   ClusterMap map_;
   QueueGroups queue_;
   bool queue_known_ = false;
   std::deque<DecisionRecord> decisions_;  // newest last
-  std::vector<std::shared_ptr<Listener>> listeners_;
   TimerId beat_timer_ = TimerId::kNone, measure_timer_ = TimerId::kNone;
 
   std::deque<Question> questions_;
