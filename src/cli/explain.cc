@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth explain: where pods would go, and why; of a cluster, or of cases in a file.
+// berth explain: where pods would go, and why; of a cluster, or of cases in a file. And what jobs,
+// slots and Schedulings wait for.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,6 +14,8 @@
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/explain_pod.h"
+#include "cli/explain_scavenger.h"
+#include "cli/explain_slots.h"
 #include "scheduler/explain/answer.h"
 #include "scheduler/explain/lines.h"
 
@@ -21,7 +24,7 @@ namespace {
 
 struct ExplainOptions {
   std::string cases;
-  std::string subject;  // "pod"
+  std::string subject;  // "pod", or one of kExplainedBySlots
   ExplainPodOptions pod;
   std::string mode = "plain";
 };
@@ -99,9 +102,11 @@ Result<int> explain_cases(const ExplainOptions& options, Context& context) {
 
 Command explain() {
   auto options = std::make_shared<ExplainOptions>();
-  Command command("explain", "Show where pods would go, and why");
-  command.optional_positional("pod", &options->subject, "the word pod, then the pod's name")
-      .optional_positional("NAME", &options->pod.name, "a pod of the cluster, placed or not")
+  Command command("explain", "Show where pods would go and why, and what jobs and slots wait for");
+  command
+      .optional_positional("pod|job|slot|scheduling|testbed|scavenger", &options->subject,
+                           "what is to be explained, then its name")
+      .optional_positional("NAME", &options->pod.name, "of the cluster; a slot is TESTBED/NUMBER")
       .flag("-n,--namespace", &options->pod.connect.ns, "its namespace; default: the context's",
             "NS")
       .flag("-f,--filename", &options->pod.files,
@@ -124,18 +129,35 @@ Command explain() {
       .example("berth explain pod web-0 -n shop")
       .example("berth explain pod web-0 --config scheduler.yaml -o json")
       .example("berth explain pod train-1 -n research -f examples/manifests/cluster.yaml")
+      .example("berth explain scheduling nightly -n research")
+      .example("berth explain slot tb/3")
+      .example("berth explain scavenger mc-ising -n physics")
       .example("berth explain --cases tests/parity/sample/cases-basic.jsonl.gz")
       .run([options](Context& context) -> Result<int> {
         if (options->cases.empty() == options->subject.empty())
           return tl::unexpected(
-              usage_error("say what to explain: pod NAME of a cluster, or --cases FILE"));
+              usage_error("say what to explain: pod NAME of a cluster (or job, slot, scheduling, "
+                          "testbed, scavenger), or --cases FILE"));
         if (!options->cases.empty()) return explain_cases(*options, context);
-        if (options->subject != "pod")
-          return tl::unexpected(usage_error(fmt::format(
-              "\"{}\" cannot be explained, only a pod: berth explain pod NAME", options->subject)));
+        const bool slots = std::find(std::begin(kExplainedBySlots), std::end(kExplainedBySlots),
+                                     options->subject) != std::end(kExplainedBySlots);
+        const bool scavenger = options->subject == kExplainedScavenger;
+        if (options->subject != "pod" && !slots && !scavenger)
+          return tl::unexpected(usage_error(
+              fmt::format("\"{}\" cannot be explained, only a pod, a job, a slot, a "
+                          "scheduling, a testbed or a scavenger: berth explain pod NAME",
+                          options->subject)));
         if (options->pod.name.empty())
-          return tl::unexpected(usage_error("say which pod: berth explain pod NAME"));
-        return explain_pod(options->pod, context);
+          return tl::unexpected(
+              usage_error(fmt::format("say which {0}: berth explain {0} {1}", options->subject,
+                                      options->subject == "slot" ? "TESTBED/NUMBER" : "NAME")));
+        if (!slots && !scavenger) return explain_pod(options->pod, context);
+        const ExplainSlotsOptions asked{.subject = options->subject,
+                                        .name = options->pod.name,
+                                        .files = options->pod.files,
+                                        .connect = options->pod.connect,
+                                        .output = options->pod.output};
+        return scavenger ? explain_scavenger(asked, context) : explain_slots(asked, context);
       });
   return command;
 }

@@ -88,7 +88,10 @@ TEST(ExplainPod, BadUsageSaysHowItIsRight) {
     const char* says;
   } kRows[] = {
       {{"explain", "pod"}, "say which pod: berth explain pod NAME"},
-      {{"explain", "node", "a"}, "\"node\" cannot be explained, only a pod"},
+      {{"explain", "node", "a"}, "\"node\" cannot be explained, only a pod, a job"},
+      {{"explain", "slot"}, "say which slot: berth explain slot TESTBED/NUMBER"},
+      {{"explain", "slot", "tb"}, "\"tb\" is no slot: write TESTBED/NUMBER"},
+      {{"explain", "slot", "tb/x"}, "\"tb/x\" is no slot"},
       {{"explain", "pod", "a", "--cases", "f"}, "say what to explain"},
       {{"explain", "pod", "a", "--config", "/does/not/exist"}, "/does/not/exist: cannot be read"},
       {{"explain", "pod", "a", "--kubeconfig", "/does/not/exist"}, "/does/not/exist"},
@@ -170,6 +173,46 @@ TEST(SchedulerConfigFile, TheExamplesAreRight) {
     EXPECT_TRUE(config->warnings.empty()) << config->warnings.front();
     EXPECT_EQ(config->profiles.size(), 1u);
   }
+}
+
+constexpr char kTestbeds[] = R"(
+apiVersion: batchjob.gcr.io/v1alpha1
+kind: BatchJob
+metadata: {name: a, namespace: default, uid: ua, generation: 1, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {sparkSpec: {}, activeScheduling: {name: s, uid: us}}
+status:
+  {observedGeneration: 1, state: Failed, run: 1, closedRun: 1, conditions:
+    [{type: Degraded, status: "True", reason: ApplicationFailed, message: the driver exited with 1}]}
+---
+apiVersion: batchjob.gcr.io/v1alpha1
+kind: Scheduling
+metadata: {name: s, namespace: default, uid: us, generation: 1, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {testbed: {name: tb}, queueBased: [{name: a}]}
+status:
+  {observedGeneration: 1, state: Submitting, acquiredTime: "2026-01-01T00:00:00Z", conditions:
+    [{type: Acquired, status: "True", reason: Acquired},
+     {type: Progressing, status: "False", reason: JobFailed, message: BatchJob default/a has failed}]}
+)";
+
+TEST_F(Explain, P_20_FollowsWhatASchedulingWaitsForToItsCause) {
+  const std::string path = (folder_ / "testbeds.yaml").string();
+  std::ofstream(path) << kTestbeds;
+  const Ran got = berth({"explain", "scheduling", "s", "-f", path});
+  EXPECT_EQ(got.code, kExitOk) << got.err;
+  EXPECT_EQ(got.out,
+            "Scheduling default/s (Submitting)\n"
+            "  Scheduling default/s waits: BatchJob default/a has failed\n"
+            "Cause:\n"
+            "  BatchJob default/a has failed: the driver exited with 1\n"
+            "Remedy:\n"
+            "  Read the driver's log; then reset the job, or give it a retryPolicy.\n");
+  const Ran json = berth({"explain", "job", "a", "-f", path, "-o", "json"});
+  ASSERT_TRUE(json::check(json.out)) << json.out << json.err;
+  EXPECT_EQ(json::Slice(std::string_view(json.out))["subject"].text(), "BatchJob default/a");
+  EXPECT_FALSE(json::Slice(std::string_view(json.out))["well"].boolean());
+  const Ran nobody = berth({"explain", "job", "b", "-f", path});
+  EXPECT_EQ(nobody.code, kExitFailed);
+  EXPECT_THAT(nobody.err, HasSubstr("BatchJob default/b does not exist"));
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <future>
 
+#include "client/api.h"
 #include "cluster/placed.h"
+#include "gateway/scavenge/checkpoint_door.h"
+#include "gateway/scavenge/scavengers.h"
 
 namespace berth::cli {
 
@@ -12,6 +15,9 @@ namespace {
 // What lives on the gateway's loop; the routes go before what they lead to.
 struct Housed {
   std::shared_ptr<void> also;
+  std::unique_ptr<client::Api> writes;
+  std::unique_ptr<gateway::CheckpointDoor> checkpoints;
+  std::unique_ptr<gateway::Scavengers> scavengers;
   std::unique_ptr<gateway::Service> service;
 };
 
@@ -23,7 +29,9 @@ struct RunningGateway::Parts {
         metrics(shared),
         log(std::move(to)),
         plan(std::move(given)),
-        service(runtime.loop("gateway")) {}
+        service(runtime.loop("gateway")) {
+    plan.service.runtime = &runtime;
+  }
 
   client::Transport& transport;
   Metrics& metrics;
@@ -45,8 +53,19 @@ Result<RunningGateway::Ports> RunningGateway::start() {
     housed->service =
         std::make_unique<gateway::Service>(scope, parts.transport, parts.metrics, parts.log,
                                            Random::from_entropy(), parts.plan.service);
-    if (parts.plan.also) housed->also = parts.plan.also(scope, housed->service->gateway());
+    gateway::Gateway& gateway = housed->service->gateway();
+    const Random random = Random::from_entropy();
+    housed->writes = std::make_unique<client::Api>(scope, parts.transport, random.fork("writes"));
+    housed->checkpoints =
+        std::make_unique<gateway::CheckpointDoor>(scope, *housed->writes, gateway.auth());
+    housed->checkpoints->mount(gateway.routes());
+    housed->scavengers =
+        std::make_unique<gateway::Scavengers>(scope, parts.transport, random.fork("scavengers"),
+                                              parts.metrics, parts.plan.service.runtime);
+    housed->scavengers->mount(gateway.routes());
+    if (parts.plan.also) housed->also = parts.plan.also(scope, gateway, *housed->scavengers);
     housed->service->start();
+    housed->scavengers->start();
     return housed;
   });
   struct Doors {

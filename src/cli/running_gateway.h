@@ -15,6 +15,10 @@
 #include "gateway/service.h"
 #include "net/tls.h"
 
+namespace berth::gateway {
+class Scavengers;
+}
+
 namespace berth::cli {
 
 struct GatewayPlan {
@@ -24,7 +28,7 @@ struct GatewayPlan {
   std::optional<net::TlsServerOptions> tls = {};
   std::uint16_t compat_port = 0;  // with a compat user: on 127.0.0.1, plain
   // Brings further routes; on the gateway's loop, where what it returns lives and ends.
-  std::function<std::shared_ptr<void>(Scope&, gateway::Gateway&)> also = {};
+  std::function<std::shared_ptr<void>(Scope&, gateway::Gateway&, gateway::Scavengers&)> also = {};
 };
 
 // Made, started and destroyed on a thread that is not its loop.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/job_kinds.h"
 #include "cli/manifests.h"
 #include "cli/named_file.h"
 #include "cli/on_loop.h"
@@ -26,6 +27,7 @@
 #include "lab/stages/stages.h"
 #include "lab/usage.h"
 #include "net/tls.h"
+#include "scheduler/plugins/registry.h"
 
 namespace berth::cli {
 namespace {
@@ -40,9 +42,10 @@ struct UpOptions {
   std::string data_dir;
   bool ephemeral = false, fsync = false, salvage = false, demo = false;
   std::vector<std::string> apply, without, stages, usage;
-  std::string speed = "real";
+  std::string speed = "real", events = "auto";
   std::string scheduler_config;
   std::string controllers = "*";
+  std::string job_kinds = {};
   std::int64_t seed = 1;
   std::string log_level = "warn";
 };
@@ -200,14 +203,26 @@ Result<Plan> plan_of(const UpOptions& options) {
     auto config = load_scheduler_config(options.scheduler_config);
     if (!config) return tl::unexpected(config.error());
     parts.scheduler = *std::move(config);
+    // Who brings a configuration says in it whether executors are to find their slots.
+    if (options.scheduler_config.empty())
+      for (scheduler::ProfileConfig& profile : parts.scheduler->profiles)
+        scheduler::enable_slots(profile.spec);
   }
   parts.controllers =
       without(options, "controllers") ? std::vector<std::string>() : split(options.controllers);
   if (Result<Ok> good = read_lab(options, parts); !good) return tl::unexpected(good.error());
   if (parts.lab && plan.cluster.speed.mode == cluster::Speed::Mode::kMax)
     parts.lab->heartbeat = lab::Heartbeat::kOnDemand;
+  // At full speed nobody looks on, and a simulation has better things to do.
+  if (parts.lab)
+    parts.lab->events =
+        options.events == "on" ||
+        (options.events == "auto" && plan.cluster.speed.mode != cluster::Speed::Mode::kMax);
   if (auto good = controllers::make_controllers(parts.controllers); !good)
     return tl::unexpected(usage_error("--controllers: " + good.error().message));
+  auto job_kinds = read_job_kinds(options.job_kinds);
+  if (!job_kinds) return tl::unexpected(job_kinds.error());
+  parts.job_kinds = *std::move(job_kinds);
   const std::optional<fs::path> pki =
       parts.data_dir ? std::optional(*parts.data_dir / "pki") : std::nullopt;
   auto identity = cluster::identity_in(pki, {"127.0.0.1", "10.96.0.1", options.bind_address});
@@ -287,7 +302,9 @@ class Up {
     way_in_ = cluster_.owner();
     GatewayPlan plan;
     plan.port = static_cast<std::uint16_t>(options_.ui_port);
-    plan.also = [this](Scope& scope, gateway::Gateway& gateway) { return page(scope, gateway); };
+    plan.also = [this](Scope& scope, gateway::Gateway& gateway, gateway::Scavengers&) {
+      return page(scope, gateway);
+    };
     gateway_ = std::make_unique<RunningGateway>(real_, way_in_ ? *way_in_ : *itself_->transport,
                                                 metrics_, log_, std::move(plan));
     const auto ports = gateway_->start();
@@ -407,12 +424,16 @@ Command up() {
       .flag("--stages", &options->stages, "how pods and nodes live: KWOK Stage files", "FILE")
       .flag("--usage", &options->usage,
             "what containers use: KWOK ResourceUsage and ClusterResourceUsage files", "FILE")
+      .choice("--events", &options->events, {"auto", "on", "off"},
+              "tell what kubelets tell; auto: not at full speed")
       .flag("--without", &options->without, "leave out: scheduler, controllers, nodes, gateway",
             "PART")
       .flag("--scheduler-config", &options->scheduler_config, "a KubeSchedulerConfiguration (v1)",
             "FILE")
       .flag("--controllers", &options->controllers,
             "which controllers, as kube-controller-manager's flag", "LIST")
+      .flag("--job-kinds", &options->job_kinds,
+            "kinds of applications besides the built-in ones: a folder of files", "DIR")
       .flag("--seed", &options->seed, "of everything that is drawn", "N")
       .choice("--log-level", &options->log_level, {"debug", "info", "warn", "error"},
               "what is written to standard error")
