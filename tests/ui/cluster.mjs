@@ -39,5 +39,8 @@ export async function up({ nodes = 10, apply = [] } = {}) {
     child.on('exit', resolve);
     child.kill('SIGTERM');
   });
-  return { url, api, stop };
+  /** It is there and says nothing, until it goes on. */
+  const pause = () => child.kill('SIGSTOP');
+  const goOn = () => child.kill('SIGCONT');
+  return { url, api, stop, pause, goOn };
 }

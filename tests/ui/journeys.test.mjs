@@ -5,14 +5,15 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, page as open } from './browser.mjs';
 import { up } from './cluster.mjs';
+import { frameTimes } from './frames.mjs';
 import { serve } from './pictured.mjs';
+import { LONG, visitor } from './visit.mjs';
 
-const LONG = 60_000; // bounds a hang, says nothing about speed
 let cluster;
 let browser;
 
 before(async () => {
-  cluster = await up({ nodes: 12, apply: [path.join(import.meta.dirname, 'manifests', 'waiting.yaml')] });
+  cluster = await up({ nodes: 12, apply: ['waiting.yaml', 'testbeds.yaml'].map((file) => path.join(import.meta.dirname, 'manifests', file)) });
   browser = await launch();
 }, { timeout: 5 * LONG });
 after(async () => {
@@ -20,17 +21,7 @@ after(async () => {
   await cluster?.stop();
 });
 
-/** A tab on the page; the journey fails on errors in its console. */
-async function visit(hash, options, body) {
-  const { page, errors, close } = await open(browser, options);
-  page.setDefaultTimeout(LONG);
-  await page.goto(cluster.url);
-  await page.getByText('Live,').waitFor();
-  if (hash) await page.evaluate((to) => { location.hash = to; }, hash);
-  await body(page);
-  assert.deepEqual(errors, []);
-  await close();
-}
+const visit = visitor(() => ({ browser, url: cluster.url }));
 const tile = (page) => page.locator('canvas').first();
 
 test('the token leaves the address at once', () => visit('', {}, async (page) => {
@@ -68,8 +59,8 @@ test('the same by keyboard', () => visit('', {}, async (page) => {
   await page.keyboard.press('Escape');
   await page.getByText('Worth a look').waitFor();
   await page.keyboard.press('/');
-  await page.getByRole('combobox').fill('too-b');
-  await page.getByRole('option').first().waitFor();
+  await page.getByRole('combobox', { name: 'Search everything' }).fill('too-b');
+  await page.getByRole('option', { name: /too-big/ }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1 }).getByText('No node fits').waitFor();
   await page.keyboard.press('?');
@@ -114,21 +105,26 @@ test('decisions are listed, and an unknown pod is an answer, too', () => visit('
   await page.getByRole('row').filter({ hasText: 'web-' }).first().waitFor();
   await page.evaluate(() => { location.hash = '#/decisions/default/nobody'; });
   await page.getByText('There is no pod default/nobody').waitFor();
-}).catch((error) => { if (!/404/.test(error.message)) throw error; }));
+}, /404/));
 
 test('a lost stream is told, and found again', () => visit('', {}, async (page) => {
   await page.getByText('all ready').waitFor();
-  await page.context().setOffline(true);
-  await page.getByText(/Shown as of/).waitFor();
-  await page.context().setOffline(false);
-  await page.getByRole('button', { name: 'Try now' }).click();
+  cluster.pause();
+  try {
+    await page.getByText(/Shown as of/).waitFor();
+    await page.getByRole('button', { name: 'Try now' }).click();
+  } finally {
+    cluster.goOn();
+  }
+  // It comes back by itself; whoever does not want to wait presses a button.
   await page.getByText(/Shown as of/).waitFor({ state: 'detached' });
-}).catch((error) => { if (!/ERR_INTERNET_DISCONNECTED/.test(error.message)) throw error; }));
+  await page.getByText('Live,').waitFor();
+}));
 
 for (const width of [1280, 400])
   for (const theme of ['light', 'dark'])
     test(`every page at ${width} px, ${theme}`, () => visit('', { width, theme }, async (page) => {
-      const pages = { cluster: 'all ready', decisions: 'web-', queue: 'too-big', 'decisions/default/too-big': 'No node fits' };
+      const pages = { cluster: 'all ready', decisions: 'web-', queue: 'too-big', testbeds: 'Slot timeline', 'decisions/default/too-big': 'No node fits' };
       for (const [where, text] of Object.entries(pages)) {
         await page.evaluate((to) => { location.hash = `#/${to}`; }, where);
         await page.getByText(text).first().waitFor();
@@ -138,26 +134,17 @@ for (const width of [1280, 400])
       }
     }));
 
-test('5,000 nodes: frame times while they change and the pointer moves', { timeout: 3 * LONG }, async (t) => {
+test('5,000 nodes: every page stays fluid while everything changes', { timeout: 5 * LONG }, async (t) => {
   const { url, stop } = await serve({ dist: path.join(process.env.BERTH_UI_DIST ?? ''), nodes: 5000 });
-  const { page, close } = await open(browser);
-  await page.goto(url);
-  await page.locator('canvas').first().waitFor({ timeout: LONG });
-  await page.evaluate(() => {
-    window.frames_ = [];
-    let last = performance.now();
-    const tick = (now) => {
-      window.frames_.push(now - last);
-      last = now;
-      requestAnimationFrame(tick);
-    };
-    requestAnimationFrame(tick);
-  });
-  for (let i = 0; i < 200; ++i) await page.mouse.move(40 + (i * 7) % 800, 260 + (i * 3) % 400);
-  const frames = (await page.evaluate(() => window.frames_)).sort((a, b) => a - b);
-  const at = (share) => frames[Math.floor((frames.length - 1) * share)].toFixed(1);
-  t.diagnostic(`frames: ${frames.length}, p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`);
-  assert.ok(frames.length > 20);
-  await close();
+  for (const where of ['cluster', 'decisions', 'decisions/batch/etl-orders-xl-9xk2p', 'queue', 'testbeds']) {
+    const { page, close } = await open(browser);
+    await page.goto(`${url}#/${where}`);
+    await page.locator('canvas, tbody tr').first().waitFor({ timeout: LONG });
+    const frames = await frameTimes(page);
+    t.diagnostic(`${where}: ${frames.count} frames, p50 ${frames.at(0.5).toFixed(1)} ms, p95 ${frames.at(0.95).toFixed(1)} ms, p99 ${frames.at(0.99).toFixed(1)} ms, longest ${frames.at(1).toFixed(1)} ms`);
+    assert.ok(frames.count > 20);
+    assert.ok(frames.at(0.5) < 100, `half of the frames of ${where} take longer than 100 ms`); // sixfold of what a quiet machine shows
+    await close();
+  }
   stop();
 });

@@ -5,6 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
+import { picturedScavengers } from './pictured_scavengers.mjs';
+import { picturedExternal } from './pictured_testbeds.mjs';
 
 const kinds = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 
@@ -159,6 +161,8 @@ export function picturedNode(map, name, now) {
 }
 
 export function serve({ dist, nodes = 200, port = 0, quiet = false }) {
+  const external = picturedExternal(nodes > 400 ? { many: nodes, changes: !quiet } : {});
+  const scavengers = picturedScavengers(nodes > 400 ? { many: 2 * nodes, changes: !quiet } : {});
   const map = picturedMap(nodes);
   const random = drawn(99);
   const streams = new Set();
@@ -181,6 +185,7 @@ export function serve({ dist, nodes = 200, port = 0, quiet = false }) {
     const url = new URL(request.url, 'http://x');
     const parts = url.pathname.split('/').filter(Boolean).map(decodeURIComponent);
     const now = Date.now();
+    if (parts[0] === 'external') return external.answer(request, reply, parts, json);
     if (parts[0] === 'api') {
       const [, , what, ...rest] = parts;
       if (what === 'stream') {
@@ -193,6 +198,7 @@ export function serve({ dist, nodes = 200, port = 0, quiet = false }) {
         request.on('close', () => streams.delete(reply));
         return;
       }
+      if (what === 'scavengers') return scavengers(request, reply, rest, url, json);
       if (what === 'nodes') return json(reply, picturedNode(map, rest[0], now));
       if (what === 'explain') return json(reply, picturedExplanation(map, rest[1], now));
       if (what === 'search') return json(reply, [{ kind: 'pod', namespace: 'shop', name: 'checkout-7d9f8b6c5-x2k4q', note: 'in shop, running on n17' }].filter((one) => one.name.includes(url.searchParams.get('q'))));

@@ -13,8 +13,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Below /api/v1, or from the gateway's root where it begins with a slash. */
 export function address(path: string): string {
-  return new URL(`../api/v1/${path}`, location.origin + location.pathname).toString();
+  const below = path.startsWith('/') ? `..${path}` : `../api/v1/${path}`;
+  return new URL(below, location.origin + location.pathname).toString();
 }
 
 async function refusal(reply: Response): Promise<ApiError> {
@@ -27,12 +29,27 @@ async function refusal(reply: Response): Promise<ApiError> {
   }
 }
 
-export async function open(path: string, signal?: AbortSignal): Promise<Response> {
-  const reply = await fetch(address(path), { headers: authorization(), signal: signal ?? null });
+export interface Asking {
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+export async function open(path: string, { method = 'GET', body, headers = {}, signal }: Asking = {}): Promise<Response> {
+  const reply = await fetch(address(path), {
+    method,
+    headers: { ...authorization(), ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: signal ?? null,
+  });
   if (!reply.ok) throw await refusal(reply);
   return reply;
 }
 
+export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
+  return (await (await open(path, asking)).json()) as T;
+}
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await (await open(path, signal)).json()) as T;
+  return ask<T>(path, signal ? { signal } : {});
 }

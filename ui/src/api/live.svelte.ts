@@ -19,7 +19,7 @@ class Live {
   lost = $state.raw<{ error: Error; next: number } | null>(null);
   /** Server time minus ours. */
   private skew = 0;
-  private stream: Stream | undefined;
+  private stream: Stream<StreamEvents> | undefined;
   private frame = 0;
   private pending: Array<() => void> = [];
 
@@ -32,7 +32,7 @@ class Live {
   }
 
   start(): void {
-    this.stream = new Stream('stream', {
+    this.stream = new Stream<StreamEvents>('stream', {
       message: (kind, what) => this.message(kind, what),
       opened: () => {
         this.lost = null;
@@ -40,7 +40,7 @@ class Live {
       lost: (error, retry) => {
         this.lost = { error, next: Date.now() + retry };
       },
-    });
+    }, { silence: 12_000 }); // a beat comes every 2 s
     this.stream.start();
     setInterval(() => {
       this.now = Date.now();

@@ -2,10 +2,10 @@
 // One stream for everything that changes. It comes back by itself, sooner at first, then later.
 import { ApiError, open } from './client';
 import { EventReader } from './events';
-import type { StreamEvents } from './types';
 
-export interface StreamHandler {
-  message<K extends keyof StreamEvents>(kind: K, what: StreamEvents[K]): void;
+/** `Events` names what the messages of a stream are: the event's name to what its data says. */
+export interface StreamHandler<Events> {
+  message<K extends keyof Events>(kind: K, what: Events[K]): void;
   opened(): void;
   /** It broke; the next try is in so many ms. */
   lost(error: Error, retry: number): void;
@@ -13,23 +13,29 @@ export interface StreamHandler {
 
 const FIRST = 500;
 const LONGEST = 10_000;
-/** A stream that is silent for so long is dead, whatever the socket says: a beat comes every 2 s. */
-const SILENCE = 12_000;
+
+export interface StreamOptions {
+  /** A stream that is silent for so long, in ms, is dead, whatever the socket says. */
+  silence: number;
+}
 
 export function retryAfter(failures: number): number {
   return Math.min(LONGEST, FIRST * 2 ** Math.max(0, failures - 1));
 }
 
-export class Stream {
+export class Stream<Events> {
   private failures = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private watchdog: ReturnType<typeof setTimeout> | undefined;
   private abort: AbortController | undefined;
   private stopped = false;
+  /** Of the last event that had one: the server goes on from there. */
+  private last = '';
 
   constructor(
     private readonly path: string,
-    private readonly handler: StreamHandler,
+    private readonly handler: StreamHandler<Events>,
+    private readonly options: StreamOptions,
   ) {}
 
   start(): void {
@@ -53,7 +59,7 @@ export class Stream {
   private alive(): void {
     clearTimeout(this.watchdog);
     const abort = this.abort;
-    this.watchdog = setTimeout(() => abort?.abort(), SILENCE);
+    this.watchdog = setTimeout(() => abort?.abort(), this.options.silence);
   }
 
   private async run(): Promise<void> {
@@ -61,14 +67,15 @@ export class Stream {
     this.abort = abort;
     try {
       this.alive();
-      const reply = await open(this.path, abort.signal);
+      const reply = await open(this.path, { signal: abort.signal, headers: this.last ? { 'Last-Event-ID': this.last } : {} });
       this.handler.opened();
       const body = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
       if (!body) throw new Error('the reply has no body');
       const reader = new EventReader((event) => {
         this.failures = 0;
-        const kind = event.event as keyof StreamEvents;
-        this.handler.message(kind, JSON.parse(event.data) as StreamEvents[typeof kind]);
+        if (event.id) this.last = event.id;
+        const kind = event.event as keyof Events;
+        this.handler.message(kind, JSON.parse(event.data) as Events[typeof kind]);
       });
       for (;;) {
         const { value, done } = await body.read();

@@ -245,7 +245,7 @@ export interface Explanation {
 }
 
 export interface Found {
-  kind: 'node' | 'pod';
+  kind: 'node' | 'pod' | 'job' | 'scheduling' | 'testbed';
   namespace: string;
   name: string;
   note: string;

@@ -4,7 +4,7 @@
 
 const tokens = [
   'surface', 'text', 'text-2', 'text-3', 'line', 'line-strong', 'accent', 'q-0', 'q-1', 'q-2', 'q-3', 'q-4', 'q-5', 'q-6',
-  'q-requested', 'q-measured', 'q-limit', 'failed-mark', 'waiting-mark', 'running-mark', 'done-mark',
+  'q-requested', 'q-measured', 'q-limit', 'failed-mark', 'waiting-mark', 'running-mark', 'done-mark', 'on-running', 'on-failed', 'on-done', 'span-done', 'slot-free', 'now', 'surface-hover',
 ] as const;
 export type Token = (typeof tokens)[number];
 export type Colours = Record<Token, string>;

@@ -31,7 +31,9 @@ class Follower<T> {
       this.value = null;
       this.error = null;
       this.last = 0;
+      this.asked = null;
     }
+    if ((this.wanted ?? this.asked)?.revision === question.revision) return;
     this.wanted = question;
     this.pump();
   }

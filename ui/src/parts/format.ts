@@ -80,6 +80,16 @@ export function clock(ms: number, fraction = false): string {
   return fraction ? `${text}.${String(at.getMilliseconds()).padStart(3, '0')}` : text;
 }
 
+/** Hours and minutes. */
+export function hours(ms: number): string {
+  return clock(ms).slice(0, 5);
+}
+
+/** "a", "a and b", "a, b and c". */
+export function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}`;
+}
+
 export function exact(ms: number): string {
   return new Date(ms).toLocaleString();
 }

@@ -4,6 +4,8 @@ import type { Component } from 'svelte';
 import Cluster from '../cluster/Cluster.svelte';
 import Decisions from '../decisions/Decisions.svelte';
 import Queue from '../queue/Queue.svelte';
+import Scavengers from '../scavengers/Scavengers.svelte';
+import Testbeds from '../testbeds/Testbeds.svelte';
 
 export interface Page {
   path: string;
@@ -15,4 +17,6 @@ export const pages: readonly Page[] = [
   { path: 'cluster', title: 'Cluster', component: Cluster },
   { path: 'decisions', title: 'Decisions', component: Decisions },
   { path: 'queue', title: 'Queue', component: Queue },
+  { path: 'testbeds', title: 'Testbeds', component: Testbeds },
+  { path: 'scavengers', title: 'Scavengers', component: Scavengers },
 ];
