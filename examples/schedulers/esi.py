@@ -9,6 +9,7 @@ order the next. Standard library only, so that a scheduler is one file beside th
 import json
 import os
 import ssl
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -26,7 +27,7 @@ class Esi:
     def __init__(self, url, token=None, namespace=None, ca_file=None):
         # Without a namespace the gateway's own is meant, as in the thesis.
         self.root = url.rstrip("/")
-        self.base = self.root + (f"/external/v1/namespaces/{namespace}" if namespace else "/external")
+        self.base = self.root + (f"/external/v1/namespaces/{namespace}" if namespace else "/external/v1")
         self.token = token
         self.tls = ssl.create_default_context(cafile=ca_file) if url.startswith("https") else None
 
@@ -49,6 +50,9 @@ class Esi:
 
     def job(self, name):
         return self._call("GET", f"/jobs/{_quoted(name)}")
+
+    def schedulings(self):
+        return self._call("GET", "/schedulings")
 
     def scheduling(self, name):
         return self._call("GET", f"/schedulings/{_quoted(name)}")
@@ -91,6 +95,10 @@ class Esi:
                             yield told.get("kind"), told.get("action"), told.get("resource")
             except (ConnectionError, TimeoutError, urllib.error.URLError):
                 continue
+            except Refused as refused:
+                if refused.status < 500:
+                    raise
+                time.sleep(1)  # it is busy or not there yet, and what was missed will be told
 
     def wait_for(self, name, state="Completed"):
         """Returns the Scheduling once it is in that state; raises if it failed."""
@@ -115,10 +123,14 @@ class Esi:
         return request
 
     def _open(self, request, timeout=30):
-        try:
-            return urllib.request.urlopen(request, timeout=timeout, context=self.tls)
-        except urllib.error.HTTPError as error:
-            raise Refused(error.code, _message(error)) from None
+        while True:
+            try:
+                return urllib.request.urlopen(request, timeout=timeout, context=self.tls)
+            except urllib.error.HTTPError as error:
+                if error.code != 429:
+                    raise Refused(error.code, _message(error)) from None
+                # It counts requests and has done nothing about this one; it says when to come back.
+                time.sleep(float(error.headers.get("Retry-After", 1)))
 
     def _call(self, method, path, body=None):
         with self._open(self._request(method, self.base + path, body)) as reply:

@@ -52,9 +52,10 @@ def schedule_once(esi, testbed, name, jobs):
     target = esi.testbed(testbed)
     queue = queue_of(Matrix.of_jobs(known), jobs or sorted(known), len(target["slotsByNode"]), slot_count(target))
     esi.submit(name, testbed, queue=queue)
-    done = esi.wait_for(name)
-    esi.delete(name)
-    return queue, done
+    try:
+        return queue, esi.wait_for(name)
+    finally:
+        esi.delete(name)  # it would keep its jobs for ever
 
 
 def keep_profiling(esi, testbed, cycles, stopped):

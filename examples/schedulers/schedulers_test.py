@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the example schedulers decide, without a cluster. tests/e2e runs them on one."""
+"""What the example schedulers decide, without a cluster. tests/examples runs them on one."""
 import itertools
+import pathlib
 import random
 import unittest
 
@@ -20,7 +21,7 @@ def known(matrix_of, jobs):
 
 
 class TheMatrix(unittest.TestCase):
-    def test_keeps_the_cumulative_mean_as_a_double(self):
+    def test_ESI_106_keeps_the_cumulative_mean_as_a_double(self):
         matrix = Matrix()
         for runtime in (24, 25, 25):
             matrix.add("a", "b", runtime)
@@ -41,7 +42,7 @@ class TheMatrix(unittest.TestCase):
 
 
 class ThePairs(unittest.TestCase):
-    def test_the_least_known_is_next_until_all_are_known_alike(self):
+    def test_ESI_106_the_least_known_is_next_until_all_are_known_alike(self):
         matrix, jobs = Matrix(), ["c", "a", "b"]
         for _ in range(12):
             a, b = colocation.next_pair(matrix, jobs)
@@ -65,20 +66,20 @@ class ThePairs(unittest.TestCase):
 
 
 class TheQueue(unittest.TestCase):
-    def test_six_slots_and_three_jobs(self):
+    def test_ESI_107_six_slots_and_three_jobs(self):
         runtimes = {("a", "b"): 60, ("a", "c"): 20, ("b", "a"): 20, ("b", "c"): 60, ("c", "a"): 60, ("c", "b"): 20}
         matrix = known(lambda job, other: runtimes[job, other], "abc")
         # All sums are 80, so names decide: a and b first choose each other; c, left with itself, takes a's guest.
         self.assertEqual(colocation.queue_of(matrix, "abc", 3, 6), ["a", "b", "c", "c", "a", "b"])
 
-    def test_jobs_that_suit_share_nodes(self):
+    def test_ESI_107_jobs_that_suit_share_nodes(self):
         friends = {frozenset("ab"), frozenset("cd")}
         matrix = known(lambda job, other: 10 if frozenset((job, other)) in friends else 50, "abcd")
         queue = colocation.queue_of(matrix, "abcd", 4, 8)
         self.assertEqual([frozenset(pair) for pair in zip(queue[:4], queue[4:])],
                          [frozenset("ab"), frozenset("ab"), frozenset("cd"), frozenset("cd")])
 
-    def test_gives_every_job_its_share(self):
+    def test_ESI_107_gives_every_job_its_share(self):
         for jobs, nodes, slots in itertools.product(range(1, 7), range(1, 6), range(1, 13)):
             names = [f"job-{i}" for i in range(jobs)]
             queue = colocation.queue_of(Matrix(), names, nodes, slots)
@@ -122,6 +123,15 @@ class TheStream(unittest.TestCase):
     def test_events_have_fields_and_joined_lines(self):
         lines = [b": alive\n", b"\n", b"id: t1.j2\n", b"event: schedulings\n", b"data: {\"a\":\r\n", b"data: 1}\n", b"\n", b"data: cut off\n"]
         self.assertEqual(list(esi.read_events(lines)), [{"id": "t1.j2", "event": "schedulings", "data": '{"a":\n1}'}])
+
+
+class TheDocumentation(unittest.TestCase):
+    def test_shows_the_file_that_it_names(self):
+        here = pathlib.Path(__file__).resolve().parent
+        page = (here.parent.parent / "docs" / "external-scheduler.md").read_text()
+        code = (here / "thirty_lines.py").read_text()
+        self.assertIn(f"```python\n{code}```", page)
+        self.assertLessEqual(len(code.splitlines()), 30)
 
 
 if __name__ == "__main__":
