@@ -52,7 +52,7 @@ TEST_F(LabCommand, BreaksAndMendsNodesAndWaitsUntilTheClusterIsIdle) {
   };
   for (const auto& [arguments, says] : steps) {
     const Ran got = lab(arguments);
-    EXPECT_EQ(got.out, says) << got.err;
+    EXPECT_EQ(got.out, says) << got.err << cluster_->log();
     EXPECT_EQ(got.code, 0);
   }
   EXPECT_THAT(lab({"status"}).out,

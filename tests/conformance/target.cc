@@ -2,21 +2,19 @@
 #include "target.h"
 
 #include <cstdlib>
-#include <filesystem>
 
 #include <fmt/format.h>
 
-#include "client/kubeconfig.h"
+#include "berth_up.h"
 #include "control_plane.h"
 
 namespace berth::conformance {
 namespace {
-namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kReady{60};
 // The controllers that have a counterpart in `berth up`.
 constexpr const char* kControllers =
-    "deployment-controller,replicaset-controller,statefulset-controller,job-controller,"
+    "deployment-controller,replicaset-controller,replicationcontroller-controller,"
+    "statefulset-controller,job-controller,"
     "namespace-controller,serviceaccount-controller,garbage-collector-controller,"
     "disruption-controller,node-lifecycle-controller,taint-eviction-controller,"
     "pod-garbage-collector-controller,ttl-after-finished-controller,resourcequota-controller,"
@@ -67,24 +65,15 @@ class RealTarget final : public Target {
 class EmbeddedTarget final : public Target {
  public:
   Result<Ok> start() {
-    const fs::path kubeconfig = folder_.path() / "kubeconfig";
-    auto child = e2e::Child::start({.program = BERTH_BERTH,
-                                    .args = {"up", "--ephemeral", "--port", "0", "--nodes", "0",
-                                             "--kubeconfig-out", kubeconfig.string()},
-                                    .env = {},
-                                    .log = folder_.path() / "berth.log"});
-    if (!child) return tl::unexpected(child.error());
-    child_ = std::move(*child);
-    e2e::eventually(kReady, [&] { return !child_->running() || fs::exists(kubeconfig); });
-    if (!fs::exists(kubeconfig))
-      return fail(Reason::kServiceUnavailable, "berth up is not ready:\n" + child_->log_tail());
-    return read_kubeconfig(kubeconfig.string());
+    auto up = e2e::BerthUp::start({.flags = {"--nodes", "0"}});
+    if (!up) return tl::unexpected(up.error());
+    up_ = *std::move(up);
+    return read_kubeconfig(up_->kubeconfig().string());
   }
-  std::string log_tails() const override { return child_->log_tail(20); }
+  std::string log_tails() const override { return up_->log_tail(); }
 
  private:
-  e2e::TempFolder folder_;
-  std::unique_ptr<e2e::Child> child_;
+  std::unique_ptr<e2e::BerthUp> up_;
 };
 
 class GivenTarget final : public Target {
@@ -124,18 +113,9 @@ void Target::stop_shared() {
 bool Target::embedded() { return choice() == "embedded"; }
 
 Result<Ok> Target::read_kubeconfig(const std::string& path) {
-  const auto surroundings = client::Surroundings::real();
-  auto config = client::load_kubeconfig(surroundings, {.path = path, .context = {}});
-  if (!config) return tl::unexpected(config.error());
-  auto tls = client::tls_of(*config, surroundings);
-  if (!tls) return tl::unexpected(tls.error());
-  access_.origin = config->url.origin;
-  access_.tls = *tls;
-  if (config->token.set()) {
-    auto token = config->token.read(surroundings);
-    if (!token) return tl::unexpected(token.error());
-    access_.token = *token;
-  }
+  auto access = e2e::access_from(path);
+  if (!access) return tl::unexpected(access.error());
+  access_ = *std::move(access);
   return Ok{};
 }
 

@@ -7,17 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "access.h"
 #include "base/result.h"
-#include "net/http_client.h"
 
 namespace berth::conformance {
 
-// How to reach it as its administrator.
-struct Access {
-  net::Origin origin = {};
-  net::TlsClientOptions tls = {};  // with the administrator's certificate, if that is how
-  std::string token = {};          // or ""
-};
+using e2e::Access;
 
 // Thread-safe once it is up.
 class Target {
@@ -28,7 +23,7 @@ class Target {
   static void stop_shared();
   static bool embedded();  // which one was asked for
 
-  const Access& access() const { return access_; }
+  const Access& access() const { return access_; }  // as its administrator
   virtual std::string log_tails() const { return ""; }
 
  protected:

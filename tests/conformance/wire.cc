@@ -40,7 +40,7 @@ Result<std::string> Stream::rest(Duration limit) {
   }
 }
 
-Wire::Wire(const Access& access) : access_(access) {
+Wire::Wire(const e2e::Access& access) : access_(access) {
   loop_.run([&] {
     net::HttpClientOptions options{
         .origin = access_.origin, .tls = access_.tls, .accept_gzip = false};
@@ -65,7 +65,7 @@ Wire::~Wire() {
 net::HttpClient& Wire::client(As as) { return as == As::kAdmin ? *admin_ : *bare_; }
 
 namespace {
-net::HttpRequest signed_by(const Access& access, As as, net::HttpRequest request) {
+net::HttpRequest signed_by(const e2e::Access& access, As as, net::HttpRequest request) {
   if (as == As::kAdmin && !access.token.empty())
     request.headers.set("Authorization", "Bearer " + access.token);
   return request;
@@ -87,6 +87,16 @@ Result<std::unique_ptr<Stream>> Wire::open(net::HttpRequest request, As as, Dura
   });
   if (!stream) return tl::unexpected(stream.error());
   return std::make_unique<Stream>(loop_, std::move(*stream));
+}
+
+Result<net::HttpResponse> ask(Wire& wire, std::string method, std::string target, std::string body,
+                              std::string content_type) {
+  net::HttpRequest request{.method = std::move(method),
+                           .target = std::move(target),
+                           .headers = {},
+                           .body = std::move(body)};
+  if (!request.body.empty()) request.headers.set("Content-Type", std::move(content_type));
+  return wire.call(std::move(request));
 }
 
 }  // namespace berth::conformance

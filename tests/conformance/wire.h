@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "access.h"
 #include "base/result.h"
 #include "net/http_client.h"
-#include "target.h"
 #include "test_loop.h"
 
 namespace berth::conformance {
@@ -46,16 +46,20 @@ class Stream {
 // Thread-compatible: each thread that asks has one of its own.
 class Wire {
  public:
-  explicit Wire(const Access&);
+  explicit Wire(const e2e::Access&);
   ~Wire();
   Result<net::HttpResponse> call(net::HttpRequest, As = As::kAdmin, Duration limit = 60s);
   Result<std::unique_ptr<Stream>> open(net::HttpRequest, As = As::kAdmin, Duration limit = 60s);
 
  private:
   net::HttpClient& client(As);
-  const Access& access_;
+  const e2e::Access& access_;
   e2e::TestLoop loop_{"wire"};
   std::unique_ptr<net::HttpClient> admin_, bare_;
 };
+
+// One request, as the administrator.
+Result<net::HttpResponse> ask(Wire&, std::string method, std::string target, std::string body = {},
+                              std::string content_type = "application/json");
 
 }  // namespace berth::conformance

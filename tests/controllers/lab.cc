@@ -22,6 +22,8 @@ using kube::ApiRequest;
 
 namespace {
 
+constexpr Duration kStall = 25s;  // longer than a lease
+
 bool is_write(const ApiRequest& request) {
   const bool reads = request.verb == kube::Verb::kGet || request.verb == kube::Verb::kList ||
                      request.verb == kube::Verb::kWatch || request.verb == kube::Verb::kRaw;
@@ -32,12 +34,14 @@ bool is_write(const ApiRequest& request) {
 class KillingTransport final : public client::Transport {
  public:
   KillingTransport(Scope& scope, client::Transport& inner, KillAt kill,
-                   std::shared_ptr<std::uint64_t> writes, std::function<void()> die)
+                   std::shared_ptr<std::uint64_t> writes, std::function<void()> die,
+                   std::function<void(ApiRequest)> send_late)
       : scope_(scope),
         inner_(inner),
         kill_(kill),
         writes_(std::move(writes)),
-        die_(std::move(die)) {}
+        die_(std::move(die)),
+        send_late_(std::move(send_late)) {}
 
   void call(ApiRequest request, Instant deadline, Done<ApiReply> done) override {
     if (!is_write(request) || ++*writes_ != kill_.write)
@@ -47,6 +51,9 @@ class KillingTransport final : public client::Transport {
         return die_();
       case Moment::kCommitted:
         inner_.call(std::move(request), deadline, {});
+        return die_();
+      case Moment::kStalled:
+        send_late_(std::move(request));
         return die_();
       case Moment::kAnswered:
         inner_.call(std::move(request), deadline,
@@ -65,6 +72,7 @@ class KillingTransport final : public client::Transport {
   KillAt kill_;
   std::shared_ptr<std::uint64_t> writes_;
   std::function<void()> die_;
+  std::function<void(ApiRequest)> send_late_;
 };
 
 // With members in the order of their names, and taints in any one: who wrote them first does not
@@ -102,18 +110,43 @@ std::string generated_names_removed(const Object& object) {
 
 }  // namespace
 
+namespace {
+
+// A kubelet leaves the conditions of others alone; a merge patch does not.
+std::string with_disruption(const Object& pod, std::string patch) {
+  for (const json::Slice one : pod.status()["conditions"].elements()) {
+    if (!one["type"].equals("DisruptionTarget")) continue;
+    json::Writer w;
+    w.object().member("status").object().member("conditions").array();
+    for (const json::Slice each : json::Slice(patch)["status"]["conditions"].elements())
+      w.raw(each.raw());
+    w.raw(one.raw()).end().end().end();
+    return *json::merge_patch(patch, w.take());
+  }
+  return patch;
+}
+
+}  // namespace
+
 struct Lab::Process final : Component {
-  Process(Lab& lab, Env& env)
+  Process(Lab& lab, Env& env, std::size_t index, const Controllers& controllers)
       : scope(env.runtime.loop("controllers"), "controllers"),
         wire(lab.world.loop("api"), lab.server, {}),
         faulty(scope, wire, lab.options_.faults, env.random.fork("wire")),
-        killing(scope, faulty, lab.options_.kill, lab.writes_,
-                [&lab] {
-                  lab.world.kill(*lab.process_);
-                  lab.world.loop("director").post([&lab] { lab.world.restart(*lab.process_); });
-                }),
-        home(scope, killing, env.metrics, env.log, env.random, lab.options_.controllers(),
-             lab.options_.home) {
+        killing(
+            scope, faulty, lab.options_.kill, lab.writes_,
+            [&lab, index] {
+              lab.world.kill(*lab.processes_[index]);
+              lab.crash(index);
+            },
+            [&lab](ApiRequest request) {
+              Executor& api = lab.world.loop("api");
+              api.post([&lab, &api, request = std::move(request)]() mutable {
+                api.at(api.clock().now() + kStall,
+                       [&lab, request = std::move(request)] { lab.server.handle(request, {}); });
+              });
+            }),
+        home(scope, killing, env.metrics, env.log, env.random, controllers(), lab.home_of(index)) {
     home.start();
   }
 
@@ -131,21 +164,40 @@ Lab::Lab(LabOptions options)
   server.follow_rules(true);
   server.serve(options_.kinds);
   server.on_commit = [this](KindId kind, const Object& object) { react(kind, object); };
-  process_ = &world.spawn("controllers", [this](Env& env) -> std::unique_ptr<Component> {
-    return std::make_unique<Process>(*this, env);
-  });
+  const auto spawn = [this](std::string name, Controllers controllers) {
+    processes_.push_back(&world.spawn(
+        std::move(name),
+        [this, index = processes_.size(),
+         controllers = std::move(controllers)](Env& env) -> std::unique_ptr<Component> {
+          return std::make_unique<Process>(*this, env, index, controllers);
+        }));
+  };
+  spawn("controllers", options_.controllers);
+  for (std::size_t i = 0; i < options_.beside.size(); ++i)
+    spawn(fmt::format("controllers-{}", i + 1), options_.beside[i]);
   run(1s);
 }
 
 Lab::~Lab() { server.on_commit = nullptr; }
 
-runtime::Home& Lab::home() { return process_->get<Process>().home; }
+runtime::HomeOptions Lab::home_of(std::size_t process) const {
+  runtime::HomeOptions home = options_.home;
+  if (home.election) home.election->settings.identity = fmt::format("{}", process);
+  return home;
+}
 
-client::FaultyTransport& Lab::wire() { return process_->get<Process>().faulty; }
-int Lab::starts() const { return process_->starts(); }
+void Lab::crash(std::size_t process) {
+  world.loop("director").post([this, process] { world.restart(*processes_[process]); });
+}
+bool Lab::leads(std::size_t process) { return processes_[process]->get<Process>().home.leads(); }
+
+runtime::Home& Lab::home() { return processes_[0]->get<Process>().home; }
+
+client::FaultyTransport& Lab::wire() { return processes_[0]->get<Process>().faulty; }
+int Lab::starts() const { return processes_[0]->starts(); }
 
 double Lab::metric(const std::string& series) {
-  const std::string text = process_->env().metrics.exposition();
+  const std::string text = processes_[0]->env().metrics.exposition();
   const std::size_t at = text.find("\n" + series + " ");
   return at == std::string::npos ? 0 : std::stod(text.substr(at + series.size() + 2));
 }
@@ -273,8 +325,10 @@ void Lab::pod_changed(const Object& pod) {
   if (pod.deleting())
     return later(how.stop, pod, [this, send](const Object& o) {
       if (!o.status()["phase"].equals("Succeeded") && !o.status()["phase"].equals("Failed"))
-        send(kube::Verb::kPatch, o, ended_status(world.clock().wall(), true, 137), "status");
+        send(kube::Verb::kPatch, o,
+             with_disruption(o, ended_status(world.clock().wall(), true, 137)), "status");
     });
+  if (!bound && !how.placed) return;
   if (!bound)
     return send(kube::Verb::kPatch, pod,
                 fmt::format(R"({{"spec":{{"nodeName":"{}"}}}})", wanted_node(pod)), "");

@@ -23,8 +23,9 @@ using kube::Object;
 
 using Controllers = std::function<std::vector<std::unique_ptr<runtime::Controller>>()>;
 
-// When the process dies, in relation to one of its writes.
-enum class Moment { kBefore, kCommitted, kAnswered };
+// When the process dies, in relation to one of its writes. One that stalls is replaced as if it had
+// died; long after its term it wakes, and the write still goes out.
+enum class Moment { kBefore, kCommitted, kAnswered, kStalled };
 struct KillAt {
   std::uint64_t write = 0;  // counted from 1 over all starts; 0: never
   Moment moment = Moment::kBefore;
@@ -37,6 +38,7 @@ struct PodLife {
   bool fails = false;
   int exit_code = 1;   // where it fails
   Duration stop = 1s;  // from deletion to gone
+  bool placed = true;  // false: somebody else binds it
 };
 
 struct LabOptions {
@@ -46,7 +48,8 @@ struct LabOptions {
   KillAt kill = {};
   client::TransportFaults faults = {};
   runtime::HomeOptions home = {};
-  std::vector<KindId> kinds = {};  // that the server has; none: whatever it is asked for
+  std::vector<KindId> kinds = {};        // that the server has; none: whatever it is asked for
+  std::vector<Controllers> beside = {};  // in processes of their own
 };
 
 class Lab {
@@ -68,7 +71,10 @@ class Lab {
   runtime::Home& home();
   client::FaultyTransport& wire();  // of the controllers
   int starts() const;               // of their process
-  void stop() { world.kill(*process_); }
+  void stop(std::size_t process = 0) { world.kill(*processes_[process]); }
+  void crash(std::size_t process = 0);  // and starts it again, as it does one that was stopped
+  std::size_t processes() const { return processes_.size(); }
+  bool leads(std::size_t process);
   double metric(const std::string& series);  // of the running process; 0 where it is not shown
   std::uint64_t writes() const { return *writes_; }
   // Everything there is but events and leases, without what differs from run to run.
@@ -85,10 +91,11 @@ class Lab {
   void react(KindId, const Object&);
   void pod_changed(const Object&);
   void later(Duration, const Object& pod, std::function<void(const Object&)>);
+  runtime::HomeOptions home_of(std::size_t process) const;
 
   LabOptions options_;
   std::shared_ptr<std::uint64_t> writes_ = std::make_shared<std::uint64_t>(0);
-  berth::Process* process_ = nullptr;
+  std::vector<berth::Process*> processes_;
 };
 
 // Merge patches of pod statuses, as a kubelet writes them.

@@ -214,6 +214,57 @@ TEST(ControllerRuntime, TheFirstFailureEndsThePlan) {
   EXPECT_TRUE(lab.get(kube::kConfigMap, {"default", "a"}).member("data")["done"].present());
 }
 
+TEST(ControllerRuntime, CreatesStartSlowlyAndThenComeTogether) {
+  std::vector<std::string> failed;
+  Lab lab({.controllers =
+               toy(Spec("many")
+                       .reconciles(kube::kConfigMap)
+                       .creates(kube::kSecret)
+                       .erases(kube::kSecret)
+                       .reads(kube::kSecret)
+                       .tells(),
+                   [&](const View& view, const Key& key, WallTime) {
+                     Plan plan;
+                     const Object* map = view.get(kube::kConfigMap, key);
+                     if (view.failed() != nullptr) failed.push_back(text_of(view.failed()->action));
+                     if (map == nullptr) {
+                       for (const Object* secret : view.list(kube::kSecret)) plan.erase(*secret);
+                       return plan;
+                     }
+                     for (int i = view.list(kube::kSecret).empty() ? 0 : 7; i < 7; ++i) {
+                       const std::string name = fmt::format("s{}", i);
+                       plan.create(
+                           kube::kSecret, {"default", name},
+                           fmt::format(R"({{"metadata":{{"name":"{}","namespace":"default"}}}})",
+                                       name));
+                       plan.event(*map, {.reason = "Made", .action = "Make", .note = name});
+                     }
+                     return plan;
+                   }),
+           .faults = {.delay = 1, .most_delay = 1s}});
+  const auto writes_during = [&](auto what) {
+    const std::uint64_t before = lab.writes();
+    what();
+    return lab.writes() - before;
+  };
+  lab.server.refuse_writes(Reason::kForbidden);
+  EXPECT_EQ(writes_during([&] {
+              lab.server.set(kube::kConfigMap, {"default", "a"}, R"("data":{})");
+              while (failed.size() < 3) ASSERT_TRUE(lab.world.step());
+            }),
+            3u)
+      << "one at a time is tried where it is refused";
+  EXPECT_THAT(failed, testing::Each("create secrets default/s0"));
+  lab.server.refuse_writes(std::nullopt);
+  lab.run(1min);
+  EXPECT_THAT(lab.names(kube::kSecret), SizeIs(7));
+  EXPECT_THAT(lab.events(), SizeIs(7)) << "each is told once";
+  EXPECT_TRUE(lab.home().idle());
+  lab.erase(kube::kConfigMap, {"default", "a"});
+  lab.run(1min);
+  EXPECT_THAT(lab.names(kube::kSecret), IsEmpty());
+}
+
 TEST(ControllerRuntime, AnswersComeBackOnceAsInput) {
   std::vector<std::string> heard;
   LabOptions options{

@@ -51,7 +51,9 @@ std::vector<std::string> controller_manager_args(const fs::path& kubeconfig,
                                                  const std::vector<std::string>& controllers) {
   return {"--kubeconfig=" + kubeconfig.string(),
           fmt::format("--controllers={}", fmt::join(controllers, ",")), "--secure-port=0",
-          "--kube-api-qps=5000", "--kube-api-burst=5000"};
+          "--kube-api-qps=5000", "--kube-api-burst=5000",
+          // A machine that is busy elsewhere for ten seconds is no finding.
+          "--leader-elect-lease-duration=90s", "--leader-elect-renew-deadline=60s"};
 }
 
 std::vector<std::string> kwok_args(const fs::path& kubeconfig) {

@@ -27,9 +27,11 @@ void SharedPlane::SetUp() {
   ASSERT_TRUE(session) << session.error().message;
   admin_ = std::move(*session);
   ns_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  std::transform(ns_.begin(), ns_.end(), ns_.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(ns_.begin(), ns_.end(), ns_.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
   ns_.resize(std::min<std::size_t>(ns_.size(), 60));
+  while (ns_.ends_with('-')) ns_.pop_back();
   const auto made = admin_->create(
       kube::kNamespace, "",
       fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", ns_));

@@ -103,6 +103,8 @@ Result<ApiReply> FakeServer::answer(ApiRequest& request) {
   const bool reads = request.verb == kube::Verb::kGet || request.verb == kube::Verb::kList ||
                      request.verb == kube::Verb::kWatch;
   if (refusal_ && !reads && request.verb != kube::Verb::kRaw) return refuse(*refusal_, "refused");
+  if (admit && !reads)
+    if (Result<Ok> admitted = admit(request); !admitted) return tl::unexpected(admitted.error());
   if (request.verb != kube::Verb::kRaw && !serves(request.kind))
     return refuse(Reason::kNotFound, "the server could not find the requested resource");
   switch (request.verb) {
@@ -329,9 +331,11 @@ Result<ApiReply> FakeServer::create(const ApiRequest& request) {
     if (!created) return tl::unexpected(created.error());
     document = std::move(*created);
   }
+  std::string uid = fmt::format("uid-{}", ++uids_);
+  if (rules_ && request.kind == kube::kJob) document = with_selector_of(document, uid);
   ApiReply reply;
   reply.code = 201;
-  reply.body = store(request.kind, key, document, fmt::format("uid-{}", ++uids_));
+  reply.body = store(request.kind, key, document, std::move(uid));
   return reply;
 }
 

@@ -41,6 +41,8 @@ class FakeServer final : public kube::ApiHandler {
   // Kinds that are told to whoever asks for them; those that are not there answer 404.
   void serve(std::vector<kube::KindId> kinds) { served_ = std::move(kinds); }
   void refuse_writes(std::optional<Reason> reason) { refusal_ = reason; }
+  // Asked about every write; what it objects to is refused with that.
+  Fn<Result<Ok>(const kube::ApiRequest&)> admit = nullptr;
   struct Backup {
     std::map<kube::KindId, Objects> objects;
     kube::Revision revision;

@@ -93,6 +93,18 @@ Result<std::string> as_created(const kube::ApiRequest& request, WallTime now) {
   return document;
 }
 
+std::string with_selector_of(const std::string& job, std::string_view uid) {
+  if (Slice(job)["spec"]["selector"].present()) return job;
+  const std::string labels = fmt::format(
+      R"({{"batch.kubernetes.io/controller-uid":"{0}","batch.kubernetes.io/job-name":"{1}","controller-uid":"{0}","job-name":"{1}"}})",
+      uid, Slice(job)["metadata"]["name"].text());
+  return merged(
+      job,
+      fmt::format(
+          R"({{"spec":{{"selector":{{"matchLabels":{{"batch.kubernetes.io/controller-uid":"{}"}}}},"template":{{"metadata":{{"labels":{}}}}}}}}})",
+          uid, labels));
+}
+
 Result<std::string> as_patched(const kube::ApiRequest& request, const Object& old) {
   const std::string& patch = *request.body.bytes;
   switch (request.options.patch_type) {
@@ -176,6 +188,10 @@ Result<Deletion> as_deleted(const kube::ApiRequest& request, const Object& old, 
   if (!old.deleting()) {
     w.member("deletionTimestamp").string(kube::time_text(now + std::chrono::seconds(grace)));
     w.member("generation").integer(old.generation() + 1);
+  } else if (const auto at = old.deleted()) {  // k8s 1.36: as much earlier as its grace is shorter
+    const auto had =
+        Slice(document)["metadata"]["deletionGracePeriodSeconds"].integer().value_or(0);
+    w.member("deletionTimestamp").string(kube::time_text(*at - std::chrono::seconds(had - grace)));
   }
   w.member("deletionGracePeriodSeconds").integer(grace);
   w.member("finalizers").array();

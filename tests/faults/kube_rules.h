@@ -16,6 +16,8 @@ namespace berth::faults {
 
 // The document that is stored for a create.
 Result<std::string> as_created(const kube::ApiRequest&, WallTime now);
+// A Job as the server completes it: what its pods are known by.
+std::string with_selector_of(const std::string& job, std::string_view uid);
 // What a patch makes of an object, before the rules of an update.
 Result<std::string> as_patched(const kube::ApiRequest&, const kube::Object& old);
 

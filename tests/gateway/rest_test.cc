@@ -37,7 +37,8 @@ TEST(ThesisRest, ESI_101_TheOriginalClientsCallsAreAnswered) {
 
   const auto jobs = story.get("/external/jobs");
   EXPECT_EQ(body_of(jobs).size(), 2U);
-  EXPECT_EQ(body_of(jobs)["a"]["state"].text(), "Ready");
+  EXPECT_EQ(body_of(jobs)["a"]["state"].text(), "ReadyState");
+  EXPECT_EQ(body_of(story.get("/external/v1/jobs"))["a"]["state"].text(), "Ready");
   EXPECT_EQ(body_of(jobs)["a"]["externalScheduler"]["profiler"][std::size_t{0}]["other"].text(),
             "24 of 16");
 
@@ -172,7 +173,7 @@ TEST(Rest, ESI_100_OneSnapshotShowsAllThreeWithOneCursor) {
 TEST(Rest, ESI_134_ARunSaysWhenAndWhere) {
   Story story;
   story.job("a");
-  story.patch(
+  story.patch_status(
       Topic::kJobs, "a",
       R"({"status":{"scheduledEvents":[{"run":1,"start":"2026-01-01T00:00:00Z","stop":"2026-01-01T00:01:00Z","successful":true,"scheduling":"s","slotIds":[0],"pods":[{"name":"a-exec-1","node":"n0"}]}]}})");
   EXPECT_EQ(body_of(story.get("/external/jobs/a/runs")).size(), 1U);
@@ -191,12 +192,27 @@ TEST(Rest, ESI_048_ResetIsARequestToTheJobsController) {
   EXPECT_EQ(story.get(Topic::kJobs, "a")->annotation("berth.dev/reset"), "true");
 }
 
-TEST(Rest, ADryRunWritesNothing) {
+TEST(Rest, MetricsAreForWhomRbacLetsReadThem) {
   Story story;
-  const auto tried = story.send("POST", "/external/v1/namespaces/default/schedulings?dryRun=All",
-                                R"({"name":"s","testBed":"tb","queue":["a"]})");
-  EXPECT_EQ(tried->status(), 200) << tried->body();
-  EXPECT_FALSE(story.get(Topic::kSchedulings, "s"));
+  story.job("a");
+  ASSERT_EQ(story.get("/external/jobs")->status(), 200);
+  const auto shown = story.get("/metrics");
+  ASSERT_EQ(shown->status(), 200) << shown->body();
+  EXPECT_THAT(shown->body(),
+              HasSubstr(R"(berth_gateway_requests_total{code="200",method="GET"} 1)"));
+  EXPECT_THAT(shown->body(), HasSubstr(R"(berth_gateway_changes_total{kind="jobs"} 1)"));
+  for (const char* name :
+       {"berth_gateway_streams", "berth_gateway_behind_events", "berth_gateway_resets_total",
+        "berth_reviews_total", "berth_gateway_delivered_total", "berth_gateway_request_seconds"})
+    EXPECT_THAT(shown->body(), HasSubstr(name));
+  story.token = story.account("reader", kAllRules);
+  const auto refused = story.get("/metrics");
+  EXPECT_EQ(refused->status(), 403);
+  EXPECT_THAT(refused->body(), HasSubstr(R"(cannot get path \"/metrics\")"));
+  story.token = "";
+  EXPECT_EQ(story.get("/metrics")->status(), 401);
+  EXPECT_EQ(story.get("/healthz")->status(), 200);
+  EXPECT_EQ(story.get("/readyz")->status(), 200);
 }
 
 TEST(Rest, ESI_127_EachCallTakesItsOwnRight) {

@@ -5,34 +5,33 @@
 #include <gtest/gtest.h>
 
 #include "gateway/stomp.h"
+#include "kube/ours/ours.h"
+#include "scheduler/plugins/registry.h"
 
 namespace berth::gateway {
-namespace {
-
-std::string definition(Topic topic) {
-  const kube::Kind& kind = kube::kind_of(kind_of(topic));
-  return fmt::format(
-      R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{)"
-      R"("name":"{0}.{1}"}},"spec":{{"group":"{1}","scope":"Namespaced","names":{{"plural":"{0}",)"
-      R"("singular":"{2}","kind":"{3}","listKind":"{3}List"}},"versions":[{{"name":"v1alpha1",)"
-      R"("served":true,"storage":true,"schema":{{"openAPIV3Schema":{{"type":"object",)"
-      R"("x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
-      kind.plural, kind.group, kind.plural.substr(0, kind.plural.size() - 1), kind.kind);
-}
-
-}  // namespace
-
-Story::Story(ServiceOptions options) {
+Story::Story(ServiceOptions options, StoryCluster behind) {
   cluster::ClusterOptions parts{.token_key = "key", .owner_token = "owners"};
-  parts.lab.reset();
-  parts.controllers.clear();
+  parts.observe = std::move(behind.observe);
+  if (behind.nodes == 0) {
+    parts.lab.reset();
+    parts.controllers.clear();
+  } else {
+    parts.lab->nodes = behind.nodes;
+    parts.lab->heartbeat = lab::Heartbeat::kOnDemand;
+    std::vector<scheduler::PluginInfo> infos;
+    for (const auto& plugin : scheduler::all_plugins()) infos.push_back(plugin.info);
+    parts.scheduler = scheduler::default_config(infos);
+    for (scheduler::ProfileConfig& profile : parts.scheduler->profiles)
+      scheduler::enable_slots(profile.spec);
+  }
   cluster = std::make_unique<cluster::Cluster>(
       world, metrics, Logger(log, world.clock(), LogLevel::kWarn), Random(1), std::move(parts));
   cluster->start([](const Result<Ok>& started) { EXPECT_TRUE(started); });
   pass(1s);
   transport = cluster->owner();
   api = std::make_unique<client::Api>(scope, *transport, Random(2));
-  for (const Topic topic : kTopics) create(definition(topic));
+  if (behind.nodes == 0)
+    for (const std::string& manifest : kube::our_first_objects()) create(manifest);
   pass(5s);
   options.gateway.limits.requests_per_address = 1e6;
   options.gateway.limits.requests_in_all = 1e6;
@@ -65,13 +64,16 @@ kube::Object Story::create(std::string_view json) {
   return made;
 }
 
-kube::Object Story::patch(Topic topic, std::string_view name, std::string merge_patch) {
+kube::Object Story::patch_status(Topic topic, std::string_view name, std::string merge_patch) {
   kube::Object made;
   api->patch(kind_of(topic), {"default", std::string(name)}, std::move(merge_patch),
-             kube::PatchType::kMerge, scope.done<kube::Object>(60s, [&](Result<kube::Object> a) {
-               ASSERT_TRUE(a) << a.error().message;
-               made = *a;
-             }));
+             kube::PatchType::kMerge,
+             scope.done<kube::Object>(60s,
+                                      [&](Result<kube::Object> a) {
+                                        ASSERT_TRUE(a) << a.error().message;
+                                        made = *a;
+                                      }),
+             "status");
   pass();
   return made;
 }
@@ -127,10 +129,18 @@ std::string Story::account(std::string_view name, std::string_view rules) {
 void Story::testbed(std::string_view name) {
   create(fmt::format(
       R"({{"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"Testbed","metadata":{{"name":"{}",)"
-      R"("namespace":"default"}},"spec":{{"slotsPerNode":1,"nodeLabel":"tb"}},"status":{{"state":"SUCCESS",)"
-      R"("slots":[{{"position":0,"nodeName":"n0","nodeId":0,"slotPositionOnNode":0,"state":"FREE"}},)"
-      R"({{"position":1,"nodeName":"n1","nodeId":1,"slotPositionOnNode":0,"state":"FREE"}}]}}}})",
+      R"("namespace":"default"}},"spec":{{"slotsPerNode":1,"nodeLabel":"tb",)"
+      R"("resourcesPerSlot":{{"cpu":"1","memory":"1Gi"}}}}}})",
       name));
+  const auto slot = [](int number) {
+    return fmt::format(
+        R"({{"position":{0},"nodeName":"n{0}","nodeId":{0},"slotPositionOnNode":0,"state":"FREE",)"
+        R"("class":"default","reservedFor":"","podName":"","podUId":""}})",
+        number);
+  };
+  patch_status(
+      Topic::kTestbeds, name,
+      fmt::format(R"({{"status":{{"state":"SUCCESS","slots":[{},{}]}}}})", slot(0), slot(1)));
 }
 
 void Story::job(std::string_view name, std::string_view ns) {

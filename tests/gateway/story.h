@@ -3,6 +3,7 @@
 // itself has given out, and objects that are written past the gateway.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,14 +17,20 @@
 
 namespace berth::gateway {
 
+// Of the cluster behind it: what the stories need none of.
+struct StoryCluster {
+  std::size_t nodes = 0;  // with nodes there are controllers and a scheduler, too
+  std::function<void(const apiserver::HistoryEvent&)> observe = {};
+};
+
 class Story {
  public:
-  explicit Story(ServiceOptions options = {});
+  explicit Story(ServiceOptions options = {}, StoryCluster behind = {});
   ~Story();
 
   // Past the gateway, as the cluster's owner.
   kube::Object create(std::string_view json);  // has apiVersion and kind
-  kube::Object patch(Topic, std::string_view name, std::string merge_patch);
+  kube::Object patch_status(Topic, std::string_view name, std::string merge_patch);
   void erase(Topic, std::string_view name);
   std::optional<kube::Object> get(Topic, std::string_view name, std::string_view ns = "default");
   // A service account's token; it may do what `rules` say, in the namespace default.

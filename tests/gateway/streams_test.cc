@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "gateway/sockjs.h"
 #include "gateway/stomp.h"
-#include "story.h"
+#include "stomp_client.h"
 
 namespace berth::gateway {
 namespace {
@@ -17,67 +16,6 @@ using testing::SizeIs;
 
 constexpr std::string_view kWatchJobs =
     R"([{"apiGroups":["batchjob.gcr.io"],"resources":["batchjobs"],"verbs":["watch"]}])";
-
-// A STOMP client on a WebSocket.
-class StompClient {
- public:
-  StompClient(Story& story, std::string path = "/scheduler")
-      : story_(story),
-        sockjs_(path.find("/websocket", 12) != path.npos && path != "/scheduler/websocket") {
-    client = story.open(std::move(path));
-    EXPECT_EQ(client->status(), 101) << client->body();
-  }
-  void say(std::string bytes) {
-    client->socket->say(sockjs_ ? sockjs_messages({bytes}).substr(1) : std::move(bytes));
-    story_.pass();
-  }
-  void connect(std::string passcode = "", std::string heart_beat = "0,0") {
-    std::vector<std::pair<std::string, std::string>> headers{
-        {"accept-version", "1.2,1.1,1.0"}, {"host", "h"}, {"heart-beat", std::move(heart_beat)}};
-    if (!passcode.empty()) headers.emplace_back("passcode", std::move(passcode));
-    say(stomp("CONNECT", headers));
-  }
-  void subscribe(std::string id, std::string destination,
-                 std::vector<std::pair<std::string, std::string>> more = {}) {
-    more.emplace_back("id", std::move(id));
-    more.emplace_back("destination", std::move(destination));
-    say(stomp("SUBSCRIBE", more));
-  }
-  // What has arrived since the last time.
-  std::vector<StompFrame> frames() {
-    std::vector<StompFrame> all;
-    auto& received = client->socket->received;
-    for (; read_ < received.size(); ++read_) {
-      std::string bytes = received[read_].bytes;
-      if (sockjs_) {
-        if (!bytes.starts_with('a')) continue;
-        std::string joined;
-        const auto parts = sockjs_received(std::string_view(bytes).substr(1));
-        for (const std::string& part : *parts) joined += part;
-        bytes = joined;
-      }
-      std::string_view in = bytes;
-      while (!in.empty()) {
-        auto frame = decoder_.step(in);
-        EXPECT_TRUE(frame) << frame.error();
-        if (frame && *frame) all.push_back(**std::move(frame));
-      }
-    }
-    return all;
-  }
-  std::vector<std::string> bodies() {
-    std::vector<std::string> all;
-    for (const StompFrame& frame : frames()) all.push_back(frame.command + " " + frame.body);
-    return all;
-  }
-  std::shared_ptr<net::FakeClient> client;
-
- private:
-  Story& story_;
-  bool sockjs_;
-  StompDecoder decoder_{Limits{.frame_bytes = 10 << 20}};
-  std::size_t read_ = 0;
-};
 
 struct Framing {
   const char* name;
@@ -109,14 +47,14 @@ TEST_P(OverBoth, ESI_103_ChangesAreToldByNameAndAsObjects) {
   ASSERT_THAT(receipts, SizeIs(1));
   EXPECT_EQ(receipts[0].text("receipt-id"), "r1");
 
-  story.patch(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
+  story.patch_status(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
   const auto told = client.frames();
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_EQ(told[0].text("subscription"), "sub-0");
   EXPECT_EQ(told[0].text("destination"), "/topic/jobs");
   EXPECT_EQ(told[0].body, R"({"action":"MODIFIED","resource":"a"})");
   EXPECT_EQ(told[1].text("subscription"), "sub-1");
-  EXPECT_EQ(json::Slice(told[1].body)["resource"]["state"].text(), "Running");
+  EXPECT_EQ(json::Slice(told[1].body)["resource"]["state"].text(), "RunningState");
   const auto object = story.get(Topic::kJobs, "a");
   EXPECT_EQ(told[1].text("seq"), std::to_string(object->revision()));
   EXPECT_EQ(told[1].text("resourceVersion"), told[1].text("seq"));
@@ -259,13 +197,13 @@ TEST(Stomp, ACursorResumesWithoutAGapAndWithoutARepeat) {
   first.connect();
   first.subscribe("0", "/topic/jobs");
   first.frames();
-  story.patch(Topic::kJobs, "a", R"({"status":{"state":"InQueue"}})");
+  story.patch_status(Topic::kJobs, "a", R"({"status":{"state":"InQueue"}})");
   const auto seen = first.frames();
   ASSERT_THAT(seen, SizeIs(1));
   first.client->socket->leave();
   story.pass();
   story.job("b");
-  story.patch(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
+  story.patch_status(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
   StompClient second(story);
   second.connect();
   second.subscribe("0", "/topic/jobs", {{"cursor", seen[0].text("cursor")}});
@@ -298,7 +236,7 @@ TEST(Stomp, AListenerThatIsTooSlowForTheRingBeginsAgain) {
   client.frames();
   client.client->socket->reads = false;
   for (int i = 0; i < 20; ++i)
-    story.patch(Topic::kJobs, "a", fmt::format(R"({{"status":{{"run":{}}}}})", i));
+    story.patch_status(Topic::kJobs, "a", fmt::format(R"({{"status":{{"run":{}}}}})", i));
   client.frames();
   client.client->socket->read_all();
   story.pass();
@@ -317,7 +255,7 @@ TEST(Stomp, ManyChangesBetweenTwoRoundsShareAMessage) {
     story.api->create(
         kind_of(Topic::kJobs), "default",
         fmt::format(
-            R"({{"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"BatchJob","metadata":{{"name":"j{}"}}}})",
+            R"({{"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"BatchJob","metadata":{{"name":"j{}"}},"spec":{{"jobSpec":{{}}}}}})",
             i),
         story.scope.done<kube::Object>(60s, [](const auto& made) { EXPECT_TRUE(made); }));
   story.pass();
@@ -334,7 +272,7 @@ TEST(Sse, BeginsWithWhatThereIsAndGoesOn) {
               HasSubstr("event: change\ndata: {\"kind\":\"jobs\",\"action\":\"ADDED\""));
   EXPECT_THAT(client->body(), HasSubstr("event: synced\n"));
   client->pieces.clear();
-  story.patch(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
+  story.patch_status(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
   story.testbed("tb");  // not asked for
   EXPECT_THAT(client->body(), testing::StartsWith("id: t"));
   EXPECT_THAT(client->body(), HasSubstr("\"state\":\"Running\""));
@@ -346,10 +284,10 @@ TEST(Sse, LastEventIdResumesWithTheSameNumbers) {
   story.job("a");
   const auto first = story.get("/external/v1/events?kinds=jobs");
   first->pieces.clear();
-  story.patch(Topic::kJobs, "a", R"({"status":{"state":"InQueue"}})");
+  story.patch_status(Topic::kJobs, "a", R"({"status":{"state":"InQueue"}})");
   const std::string id = first->body().substr(4, first->body().find('\n') - 4);
   first->leave();
-  const auto changed = story.patch(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
+  const auto changed = story.patch_status(Topic::kJobs, "a", R"({"status":{"state":"Running"}})");
   const auto second =
       story.send("GET", "/external/v1/events?kinds=jobs", "", {{"Last-Event-ID", id}});
   EXPECT_THAT(second->body(), HasSubstr(fmt::format("\"seq\":{}", changed.revision())));

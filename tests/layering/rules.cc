@@ -32,13 +32,14 @@ const Folder kFolders[] = {
      {"base", "json", "net", "kube", "client", "policy", "runtime", "scheduler", "controllers"}},
     {"simulate",
      {"base", "json", "net", "kube", "client", "policy", "runtime", "scheduler", "controllers",
-      "apiserver", "lab"}},
+      "apiserver", "lab", "cluster", "gateway"}},
     {"perf",
      {"base", "json", "net", "kube", "client", "policy", "runtime", "scheduler", "controllers",
       "apiserver", "lab"}},
+    {"install", {"base", "json", "kube", "policy", "runtime", "controllers"}},
     {"cli",
      {"base", "json", "net", "kube", "client", "policy", "runtime", "scheduler", "controllers",
-      "apiserver", "lab", "cluster", "gateway", "simulate", "perf"}},
+      "apiserver", "lab", "cluster", "gateway", "simulate", "perf", "install"}},
 };
 
 // On purpose: a plan is judged by the very code that will place the pod.

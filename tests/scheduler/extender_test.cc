@@ -47,6 +47,27 @@ TEST_F(Extending, ARefusalEverywhereIsToldWithItsReasons) {
   EXPECT_NE(lab->scheduler().queue().find("default", "gpu"), nullptr);
 }
 
+TEST_F(Extending, ANodeThatOneRefusesDoesNotHideWhyTheOthersFailed) {
+  std::string victims;
+  helper.answer = [&](const std::string& verb, const std::string& body) -> std::string {
+    if (verb == "preempt") {
+      victims = body.substr(body.find("NodeNameToMetaVictims"));
+      return "{}";
+    }
+    return R"({"NodeNames":[],"FailedAndUnresolvableNodes":{"n1":"no","n2":"no","n3":"no"}})";
+  };
+  begin({.filter_verb = "filter", .preempt_verb = "preempt"});
+  for (int i = 0; i < 2; ++i) lab->pod(fmt::format("low-{}", i), "7", R"(,"priority":-1)");
+  lab->run();
+  lab->server.objects.set(
+      kube::kPod, {"default", "gpu"},
+      R"("spec":{"schedulerName":"default-scheduler","containers":[{"name":"main","resources":{"requests":{"cpu":"4","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]},"status":{"phase":"Pending"})");
+  lab->run();
+  EXPECT_THAT(helper.calls, Contains("preempt"));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(victims, HasSubstr(lab->node_of(fmt::format("low-{}", i))));
+}
+
 TEST_F(Extending, OneThatHangsHoldsUpNobodyElse) {
   helper.answer = [](const std::string&, const std::string&) { return std::nullopt; };
   begin();

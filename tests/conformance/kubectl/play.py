@@ -26,10 +26,12 @@ import real_cluster
 HERE = pathlib.Path(__file__).resolve().parent
 RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
 # Served by one of the two only, on purpose: aggregation, policies in CEL and the addresses of services are not simulated;
-# usage is, and that takes another program on a real cluster.
-ELSEWHERE = (r"metrics\.k8s\.io|apiregistration\.k8s\.io|(validating|mutating)admissionpolic|ipaddresses|servicecidrs")
-# What kwok and our nodes word each in their own way, as two container runtimes would.
-KUBELET = r"Container ID:|Image ID:|PodReadyToStartContainers|HolderIdentity|(Memory|Disk|PID)Pressure|  Ready  True "
+# usage is, and that takes another program on a real cluster. The kinds of external schedulers are there from the beginning.
+ELSEWHERE = (r"metrics\.k8s\.io|apiregistration\.k8s\.io|(validating|mutating)admissionpolic|ipaddresses|servicecidrs|"
+             r"scavengerpolicies|(batchjob\.gcr\.io|berth\.dev|core\.cerit\.cz|esi\.tu-berlin\.de|flink\.apache\.org|(flink|spark)operator\.k8s\.io)/v1")
+# What kwok and our nodes word each in their own way, as two container runtimes would; kwok tells no events.
+KUBELET = (r"Container ID:|Image ID:|PodReadyToStartContainers|HolderIdentity|(Memory|Disk|PID)Pressure|  Ready  True |"
+           r"  (Normal|Warning)  (Pulling|Pulled|Created|Started|Killing|BackOff)  ")
 # Only what two runs on the same server do not share either: chance, time, and where it runs.
 REPLACED = [
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),  # chance

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools/real"))
 from plane import Plane, where  # noqa: E402,F401
 
 # The controllers that have a counterpart in `berth up`.
-CONTROLLERS = ("deployment-controller,replicaset-controller,statefulset-controller,job-controller,"
+CONTROLLERS = ("deployment-controller,replicaset-controller,replicationcontroller-controller,statefulset-controller,job-controller,"
                "namespace-controller,serviceaccount-controller,garbage-collector-controller,disruption-controller,"
                "node-lifecycle-controller,taint-eviction-controller,pod-garbage-collector-controller,"
                "ttl-after-finished-controller,resourcequota-controller,persistentvolume-binder-controller,"

@@ -13,25 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string definition(std::string_view plural, std::string_view kind) {
-  return fmt::format(
-      R"(apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: {0}.batchjob.gcr.io}}
-spec:
-  group: batchjob.gcr.io
-  scope: Namespaced
-  names: {{plural: {0}, kind: {1}}}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}
----
-)",
-      plural, kind);
-}
-
 fs::path cache() {
   if (const char* given = std::getenv("BERTH_CLIENTS_DIR")) return given;
   if (const char* xdg = std::getenv("XDG_CACHE_HOME")) return fs::path(xdg) / "berth/clients";
@@ -46,12 +27,10 @@ class GatewayClients : public testing::Test {
     if (!fs::exists(cache() / "node_modules/@stomp/stompjs") ||
         !fs::exists(cache() / "python/stomp"))
       GTEST_SKIP() << "no STOMP clients here: tools/clients/install fetches them";
-    const std::string manifests =
-        definition("testbeds", "Testbed") + definition("batchjobs", "BatchJob") +
-        definition("schedulings", "Scheduling") +
+    const fs::path file = folder_.write(
+        "objects.yaml",
         "apiVersion: batchjob.gcr.io/v1alpha1\nkind: BatchJob\nmetadata: {name: a, namespace: "
-        "default}\nspec: {sparkSpec: {type: Scala}}\n";
-    const fs::path file = folder_.write("objects.yaml", manifests);
+        "default}\nspec: {sparkSpec: {type: Scala}}\n");
     auto started = Child::start(
         {.program = BERTH_BERTH,
          .args = {"up", "--ephemeral", "--nodes", "0", "--port", "0", "--apply", file.string(),
@@ -60,7 +39,7 @@ class GatewayClients : public testing::Test {
          .log = folder_.path() / "up.log"});
     ASSERT_TRUE(started) << started.error().message;
     up_ = *std::move(started);
-    const std::regex address("(http://127\\.0\\.0\\.1:[0-9]+)/#token=([0-9a-f]+)");
+    const std::regex address("(http://127\\.0\\.0\\.1:[0-9]+)/ui/#token=([0-9a-f]+)");
     ASSERT_TRUE(eventually(std::chrono::seconds(120), [&] {
       std::smatch found;
       const std::string log = up_->log();

@@ -16,8 +16,11 @@ const change = async (value) => {
   if (reply.status !== 200) throw new Error(`PUT answered ${reply.status}: ${await reply.text()}`);
 };
 
-// Resolves with the frames heard once there are `count` of them.
-const session = (headers, count, then) =>
+// The job's controller writes its status too, so that a value can come more than once.
+const value = (message) => (JSON.parse(message.body).resource.externalScheduler.told ?? [{}])[0].value;
+
+// Resolves with the first frame of every value, once that of `last` is among them.
+const session = (headers, last, then) =>
   new Promise((resolve, reject) => {
     const heard = [];
     const ws = url.replace("http", "ws") + "/scheduler";
@@ -41,8 +44,8 @@ const session = (headers, count, then) =>
         client.subscribe(
           "/topic/jobs/a",
           async (message) => {
-            heard.push(message);
-            if (heard.length < count) return;
+            if (!heard.some((known) => value(known) === value(message))) heard.push(message);
+            if (value(message) !== last) return;
             await client.deactivate();
             resolve(heard);
           },
@@ -53,20 +56,19 @@ const session = (headers, count, then) =>
     client.activate();
   });
 
-const value = (message) => JSON.parse(message.body).resource.externalScheduler.told[0].value;
 const expect = (holds, what) => {
   if (!holds) throw new Error(what);
 };
 
 (async () => {
   const tag = how + process.pid;
-  const [first] = await session({}, 1, () => change(tag + "1"));
+  const first = (await session({}, tag + "1", () => change(tag + "1"))).at(-1);
   expect(JSON.parse(first.body).action === "MODIFIED" && value(first) === tag + "1", "the change: " + first.body);
   expect(/^\d+$/.test(first.headers.seq) && first.headers.seq === first.headers.resourceVersion, "seq");
   await change(tag + "2");
   await change(tag + "3");
-  const missed = await session({ cursor: first.headers.cursor }, 2, async () => {});
-  expect(missed.map(value).join() === `${tag}2,${tag}3`, "what was missed: " + missed.map(value).join());
+  const missed = (await session({ cursor: first.headers.cursor }, tag + "3", async () => {})).map(value);
+  expect(missed.filter((one) => one !== tag + "1").join() === `${tag}2,${tag}3`, "what was missed: " + missed.join());
   process.exit(0);
 })().catch((error) => {
   console.error(error);

@@ -13,8 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "berth_up.h"
 #include "json/slice.h"
-#include "up_process.h"
+#include "wire.h"
 
 namespace berth::e2e {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::uint64_t kSeed = 7;
 constexpr int kTrials = 50;
 
 // Everything that is served, by "configmaps/default/name", as its bytes.
-std::map<std::string, std::string> served(const UpProcess& up) {
+std::map<std::string, std::string> served(const BerthUp& up) {
   std::map<std::string, std::string> all;
   Wire wire(up.access());
   for (const char* resource : {"configmaps", "namespaces", "priorityclasses.scheduling.k8s.io",
@@ -54,7 +55,7 @@ std::map<std::string, std::string> served(const UpProcess& up) {
 }
 
 // Writes what will be damaged.
-void fill(const UpProcess& up, int from, int to) {
+void fill(const BerthUp& up, int from, int to) {
   Wire wire(up.access());
   for (int i = from; i < to; ++i) {
     const auto made =
@@ -93,7 +94,7 @@ TEST(Damage, IsReportedByNameOrDidNoHarm) {
   const TempFolder folder;
   const fs::path data = folder.path() / "data";
   const auto options = [&](const fs::path& where, bool salvage) {
-    UpProcess::Options out{.folder = folder.path(), .data_dir = where, .flags = bare()};
+    BerthUp::Options out{.folder = folder.path(), .data_dir = where, .flags = bare()};
     if (salvage) out.flags.emplace_back("--salvage");
     return out;
   };
@@ -101,7 +102,7 @@ TEST(Damage, IsReportedByNameOrDidNoHarm) {
   std::map<std::string, std::string> then[2];
   const fs::path kept[2] = {folder.path() / "stopped", folder.path() / "killed"};
   for (const int killed : {0, 1}) {
-    auto up = UpProcess::start(options(data, false));
+    auto up = BerthUp::start(options(data, false));
     ASSERT_TRUE(up) << up.error().message;
     fill(**up, 200 * killed, 200 * killed + 200);
     then[killed] = served(**up);
@@ -123,7 +124,7 @@ TEST(Damage, IsReportedByNameOrDidNoHarm) {
     const std::string how = harm(harmed / "store" / (log ? "store.db-wal" : "store.db"), random);
     SCOPED_TRACE(fmt::format("trial {}: {}", trial, how));
     {
-      auto up = UpProcess::start(options(harmed, false));
+      auto up = BerthUp::start(options(harmed, false));
       if (up) {
         EXPECT_EQ(served(**up), then[killed]) << "something else is served";
         ++harmless;
@@ -134,7 +135,7 @@ TEST(Damage, IsReportedByNameOrDidNoHarm) {
       EXPECT_THAT(up.error().message,
                   AllOf(HasSubstr("is damaged"), HasSubstr("store.db"), HasSubstr("--salvage")));
     }
-    auto up = UpProcess::start(options(harmed, true));
+    auto up = BerthUp::start(options(harmed, true));
     ASSERT_TRUE(up) << up.error().message;
     const auto now = served(**up);
     const std::string said = (*up)->said();

@@ -10,8 +10,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "berth_up.h"
 #include "json/slice.h"
-#include "up_process.h"
+#include "wire.h"
 
 namespace berth::e2e {
 namespace {
@@ -27,9 +28,9 @@ constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 class Disk {
  public:
   virtual ~Disk() = default;
-  virtual UpProcess::Options options() const = 0;
-  virtual void fill(const UpProcess&) = 0;
-  virtual void free(const UpProcess&) = 0;
+  virtual BerthUp::Options options() const = 0;
+  virtual void fill(const BerthUp&) = 0;
+  virtual void free(const BerthUp&) = 0;
 };
 
 // A file system of 16 MB, mounted for whoever enters the keeper's namespace.
@@ -54,19 +55,19 @@ class SmallDisk final : public Disk {
     return disk->keeper_->running() ? std::move(disk) : nullptr;
   }
 
-  UpProcess::Options options() const override {
+  BerthUp::Options options() const override {
     return {.folder = folder_.path(),
             .data_dir = place() / "data",
             .flags = bare(),
             .before = {"/usr/bin/nsenter", "-t", std::to_string(keeper_->pid()), "-U", "-m",
                        "--preserve-credentials"}};
   }
-  void fill(const UpProcess&) override {
+  void fill(const BerthUp&) override {
     const fs::space_info room = fs::space(seen_from_here());
     std::ofstream(ballast(), std::ios::binary) << std::string(room.available, '\0');
     EXPECT_LT(fs::space(seen_from_here()).available, 4096u);
   }
-  void free(const UpProcess&) override { fs::remove(ballast()); }
+  void free(const BerthUp&) override { fs::remove(ballast()); }
 
  private:
   fs::path place() const { return folder_.path() / "disk"; }
@@ -83,14 +84,14 @@ class SmallDisk final : public Disk {
 class NoLongerFiles final : public Disk {
  public:
   NoLongerFiles() { std::signal(SIGXFSZ, SIG_IGN); }  // what it starts ignores it, too
-  UpProcess::Options options() const override {
+  BerthUp::Options options() const override {
     return {.folder = folder_.path(), .data_dir = folder_.path() / "data", .flags = bare()};
   }
-  void fill(const UpProcess& up) override { limit(up, 200'000); }
-  void free(const UpProcess& up) override { limit(up, RLIM_INFINITY); }
+  void fill(const BerthUp& up) override { limit(up, 200'000); }
+  void free(const BerthUp& up) override { limit(up, RLIM_INFINITY); }
 
  private:
-  static void limit(const UpProcess& up, rlim_t bytes) {
+  static void limit(const BerthUp& up, rlim_t bytes) {
     const rlimit wanted{bytes, RLIM_INFINITY};
     EXPECT_EQ(::prlimit(up.pid(), RLIMIT_FSIZE, &wanted, nullptr), 0);
   }
@@ -126,7 +127,7 @@ Result<net::HttpResponse> write_on(Wire& wire, Answered& answered, int most, con
 }
 
 void tell_the_story(Disk& disk) {
-  auto up = UpProcess::start(disk.options());
+  auto up = BerthUp::start(disk.options());
   ASSERT_TRUE(up) << up.error().message;
   Answered answered;
   {
@@ -157,7 +158,7 @@ void tell_the_story(Disk& disk) {
   }
   // Killed and started again without room: it serves what there is, or says what is wrong.
   (*up)->kill();
-  up = UpProcess::start(disk.options());
+  up = BerthUp::start(disk.options());
   ASSERT_TRUE(up) << up.error().message;
   {
     Wire wire((*up)->access());
@@ -169,7 +170,7 @@ void tell_the_story(Disk& disk) {
     EXPECT_EQ(there(wire), answered);
   }
   (*up)->kill();
-  up = UpProcess::start(disk.options());
+  up = BerthUp::start(disk.options());
   ASSERT_TRUE(up) << up.error().message;
   Wire wire((*up)->access());
   EXPECT_EQ(there(wire), answered) << "after a restart with room";

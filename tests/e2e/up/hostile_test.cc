@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attacks on the way in: connections, TLS, HTTP, who somebody claims to be, what is asked for.
 #include <future>
+#include <regex>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -24,11 +25,11 @@ std::string post(std::string_view headers_and_body) {
   return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\n{}", kMaps, headers_and_body);
 }
 
-std::size_t answers_in(std::string_view text) {
-  std::size_t count = text.starts_with("HTTP/1.1 ") ? 1 : 0;
-  for (std::size_t at = 0; (at = text.find("\nHTTP/1.1 ", at)) != std::string_view::npos; ++at)
-    ++count;
-  return count;
+// Status lines, wherever they stand: bodies need not end with a line.
+std::size_t answers_in(const std::string& text) {
+  static const std::regex line("HTTP/1\\.1 [0-9]{3} ");
+  return static_cast<std::size_t>(
+      std::distance(std::sregex_iterator(text.begin(), text.end(), line), std::sregex_iterator()));
 }
 
 TEST_F(Hostile, MessagesThatTwoCouldReadInTwoWaysAreRefused) {
@@ -216,16 +217,11 @@ TEST_F(Hostile, ThreeThousandConnectionsAtOnceAreJustConnections) {
 }
 
 TEST_F(Hostile, RequestsBeforeTheirTurnAreAnsweredOneAfterTheOther) {
-  GTEST_SKIP() << "1 of 2,001 pipelined answers was heard: find out whether the door or this "
-                  "reader loses them";
   constexpr int kRequests = 2'000;
   std::string many;
   for (int i = 0; i < kRequests; ++i) many += "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n";
   many += "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-  const auto socket = admin().connect();
-  auto heard = std::async(std::launch::async, [&] { return socket->hear_all(); });
-  EXPECT_TRUE(socket->say(many));
-  EXPECT_EQ(answers_in(heard.get()), kRequests + 1u);
+  EXPECT_EQ(answers_in(admin().connect()->say_and_hear_all(many)), kRequests + 1u);
 }
 
 TEST_F(Hostile, TwoThousandIdleWatchesAllHearOfTheNextChange) {

@@ -22,7 +22,7 @@ constexpr std::size_t kKept = 10;
 }  // namespace
 
 TempFolder* Hostile::folder_ = nullptr;
-UpProcess* Hostile::up_ = nullptr;
+BerthUp* Hostile::up_ = nullptr;
 Neighbour* Hostile::neighbour_ = nullptr;
 TlsCaller* Hostile::admin_ = nullptr;
 std::size_t Hostile::files_at_start_ = 0;
@@ -34,9 +34,9 @@ void Hostile::SetUpTestSuite() {
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
   folder_ = new TempFolder;
-  auto started = UpProcess::start({.folder = folder_->path(),
-                                   .data_dir = folder_->path() / "data",
-                                   .flags = {"--nodes", "10"}});
+  auto started = BerthUp::start({.folder = folder_->path(),
+                                 .data_dir = folder_->path() / "data",
+                                 .flags = {"--nodes", "10"}});
   ASSERT_TRUE(started) << started.error().message;
   up_ = started->release();
   const net::KeyPair shows{up_->access().tls.certificate_pem, up_->access().tls.key_pem};

@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth_up.h"
 #include "neighbour.h"
 #include "tls_socket.h"
-#include "up_process.h"
 
 namespace berth::e2e {
 
@@ -32,7 +32,7 @@ class Hostile : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  static UpProcess& up() { return *up_; }
+  static BerthUp& up() { return *up_; }
   static TlsCaller& admin() { return *admin_; }  // raw bytes with the administrator's certificate
   static void perform(const std::vector<Attack>&);
 
@@ -40,7 +40,7 @@ class Hostile : public testing::Test {
 
  private:
   static TempFolder* folder_;
-  static UpProcess* up_;
+  static BerthUp* up_;
   static Neighbour* neighbour_;
   static TlsCaller* admin_;
   static std::size_t files_at_start_;

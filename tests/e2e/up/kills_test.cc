@@ -54,7 +54,7 @@ void check_old_watch(Wire& wire, kube::Revision from, int life) {
 }
 
 // One life of the server under all writers, up to its end.
-void live_and_die(UpProcess& up, std::vector<Scribe>& writers, Witness& witness, Promises& promises,
+void live_and_die(BerthUp& up, std::vector<Scribe>& writers, Witness& witness, Promises& promises,
                   kube::Revision now, std::size_t writes) {
   std::atomic<bool> stop = false, watching = false;
   std::vector<std::thread> threads;
@@ -83,11 +83,11 @@ TEST(Kills, NothingAnsweredIsLostAndNothingIsHalfDone) {
   std::vector<double> starts;  // ms
   for (int life = 0; life <= kills() && !testing::Test::HasFailure(); ++life) {
     SCOPED_TRACE(fmt::format("life {} of seed {}", life, kSeed));
-    UpProcess::Options options{
+    BerthUp::Options options{
         .folder = folder.path(), .data_dir = folder.path() / "data", .flags = bare()};
     if (random.chance(0.2)) options.flags.emplace_back("--fsync");
     const auto begin = std::chrono::steady_clock::now();
-    auto up = UpProcess::launch(options);
+    auto up = BerthUp::launch(options);
     ASSERT_TRUE(up) << up.error().message;
     if (random.chance(0.15) && life < kills()) {  // before it is ready
       for (std::uint64_t looks = random.below(3'000); looks > 0; --looks) (*up)->resident_kib();

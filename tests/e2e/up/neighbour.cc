@@ -20,8 +20,7 @@ net::HttpRequest watch_of(const char* resource) {
 
 }  // namespace
 
-Neighbour::Neighbour(const conformance::Access& access)
-    : thread_([this, &access] { run(access); }) {}
+Neighbour::Neighbour(const Access& access) : thread_([this, &access] { run(access); }) {}
 
 Neighbour::~Neighbour() {
   stop_ = true;
@@ -80,7 +79,7 @@ bool Neighbour::round(Wire& wire, Stream& maps, Stream& pods) {
          does(wire, 200, "DELETE", pod, R"({"gracePeriodSeconds":0})");
 }
 
-void Neighbour::run(const conformance::Access& access) {
+void Neighbour::run(const Access& access) {
   Wire wire(access);
   const auto made = ask(wire, "POST", "/api/v1/namespaces", R"({"metadata":{"name":"neighbour"}})");
   if (!made || made->status != 201) return complain("it has no namespace");

@@ -10,14 +10,15 @@
 #include <thread>
 #include <vector>
 
-#include "up_process.h"
+#include "berth_up.h"
+#include "wire.h"
 
 namespace berth::e2e {
 
 // Works on a thread of its own from its making to its end. Thread-safe.
 class Neighbour {
  public:
-  explicit Neighbour(const conformance::Access&);
+  explicit Neighbour(const Access&);
   ~Neighbour();
   Neighbour(const Neighbour&) = delete;
   Neighbour& operator=(const Neighbour&) = delete;
@@ -31,7 +32,7 @@ class Neighbour {
   }
 
  private:
-  void run(const conformance::Access&);
+  void run(const Access&);
   bool round(conformance::Wire&, conformance::Stream& maps, conformance::Stream& pods);
   bool does(conformance::Wire&, int code, const char* method, const std::string& target,
             const std::string& body = {}, const char* type = "application/json");

@@ -161,7 +161,7 @@ bool Scribe::write_shared(Wire& wire) {
   return true;
 }
 
-void Scribe::run(const conformance::Access& access, const std::atomic<bool>& stop) {
+void Scribe::run(const Access& access, const std::atomic<bool>& stop) {
   Wire wire(access);
   while (!stop && (random_.chance(0.1) ? write_shared(wire) : write_own(wire))) {
   }
@@ -185,8 +185,7 @@ void Scribe::check(const Everything& now) {
   }
 }
 
-void Witness::run(const conformance::Access& access, kube::Revision after,
-                  std::atomic<bool>& watching) {
+void Witness::run(const Access& access, kube::Revision after, std::atomic<bool>& watching) {
   Wire wire(access);
   const auto stream =
       wire.open({.method = "GET",

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "berth_up.h"
 #include "kube/object.h"
-#include "up_process.h"
+#include "wire.h"
 
 namespace berth::e2e {
 
@@ -64,7 +65,7 @@ class Scribe {
   Scribe(int number, Promises& promises, Random random)
       : number_(number), promises_(promises), random_(std::move(random)) {}
   // Until the server is gone, or `stop`. What else goes wrong is in `complaints`.
-  void run(const conformance::Access&, const std::atomic<bool>& stop);
+  void run(const Access&, const std::atomic<bool>& stop);
   // Compares with what is there after a restart, and goes on from that.
   void check(const Everything&);
 
@@ -88,7 +89,7 @@ class Scribe {
 // A watch for as long as the server lives. Nobody may see what is gone afterwards.
 class Witness {
  public:
-  void run(const conformance::Access&, kube::Revision after, std::atomic<bool>& watching);
+  void run(const Access&, kube::Revision after, std::atomic<bool>& watching);
   void check(const Everything&, const std::vector<Scribe>&);
   std::vector<std::string> complaints;
   std::size_t seen() const { return last_.size(); }

@@ -68,7 +68,7 @@ class Mixed {
       without("nodes");
     else
       flags.insert(flags.end(), {"--nodes", std::to_string(nodes)});
-    auto up = BerthUp::start(flags);
+    auto up = BerthUp::start({.flags = flags});
     if (!up) return tl::unexpected(up.error());
     up_ = std::move(*up);
     auto session = Session::open(up_->kubeconfig());
@@ -79,7 +79,10 @@ class Mixed {
     if (stock.scheduler)
       if (auto run = program("kube-scheduler",
                              {"--kubeconfig=" + up_->kubeconfig().string(), "--secure-port=0",
-                              "--kube-api-qps=5000", "--kube-api-burst=5000"});
+                              "--kube-api-qps=5000", "--kube-api-burst=5000",
+                              // A machine that is busy elsewhere for ten seconds is no finding.
+                              "--leader-elect-lease-duration=90s",
+                              "--leader-elect-renew-deadline=60s"});
           !run)
         return run;
     if (stock.controllers) {
@@ -186,7 +189,7 @@ class Mixed {
 
   // Everybody is still at work, and nobody was refused anything.
   void all_is_well() {
-    EXPECT_TRUE(up_->process().running());
+    EXPECT_TRUE(up_->child().running());
     for (const auto& one : programs_) {
       EXPECT_TRUE(one->running()) << one->name();
       std::istringstream log(one->log());

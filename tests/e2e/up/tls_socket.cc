@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tls_socket.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -14,10 +16,15 @@
 #include "base/check.h"
 
 namespace berth::e2e {
+namespace {
+
+constexpr int kPatienceSeconds = 120;
+
+}  // namespace
 
 TlsSocket::TlsSocket(std::uint16_t port, ssl_ctx_st* context)
     : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-  const timeval patience{.tv_sec = 120, .tv_usec = 0};
+  const timeval patience{.tv_sec = kPatienceSeconds, .tv_usec = 0};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   sockaddr_in to{};
@@ -68,6 +75,35 @@ std::string TlsSocket::hear_all() const {
   std::string all;
   for (std::string more = hear(); !more.empty(); more = hear()) all += more;
   return all;
+}
+
+// On one thread: OpenSSL lets no two of them use one connection, not even one for each direction.
+std::string TlsSocket::say_and_hear_all(std::string_view text) const {
+  if (!connected()) return "";
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
+  const auto waits = [&](int result) {
+    const int why = SSL_get_error(ssl_, result);
+    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+  };
+  std::string all, piece(1 << 16, '\0');
+  for (;;) {
+    if (!text.empty()) {
+      // What could not be sent is tried again with the same bytes, as OpenSSL wants it.
+      const std::size_t size = std::min<std::size_t>(text.size(), 16 << 10);
+      const int sent = SSL_write(ssl_, text.data(), static_cast<int>(size));
+      if (sent > 0)
+        text.remove_prefix(static_cast<std::size_t>(sent));
+      else if (!waits(sent))
+        text = {};
+    }
+    int got = 0;
+    while ((got = SSL_read(ssl_, piece.data(), static_cast<int>(piece.size()))) > 0)
+      all.append(piece, 0, static_cast<std::size_t>(got));
+    if (!waits(got)) return all;
+    pollfd state{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (!text.empty()) state.events |= POLLOUT;
+    if (::poll(&state, 1, kPatienceSeconds * 1000) <= 0) return all;
+  }
 }
 
 bool TlsSocket::left() const {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "target.h"
+#include "net/http_client.h"
 
 struct ssl_st;
 struct ssl_ctx_st;
@@ -26,7 +26,9 @@ class TlsSocket {
   std::string hear() const;          // once; "" when the other side has left
   std::string hear_until(std::string_view end) const;
   std::string hear_all() const;  // until the other side leaves
-  bool left() const;             // has the other side? Does not wait
+  // Both at once: says all of it however long the answers to its beginning are.
+  std::string say_and_hear_all(std::string_view) const;
+  bool left() const;  // has the other side? Does not wait
 
  private:
   int fd_ = -1;

@@ -18,13 +18,13 @@ TEST(UpstreamOnBerthUp, EverySchedulingSpecIsPassed) {
   if (!nightly()) GTEST_SKIP() << "takes many minutes: `make nightly` runs it";
   const auto program = specs_program();
   if (!program) GTEST_SKIP() << program.error().message;
-  auto up = BerthUp::start({"--nodes", "4"});
+  auto up = BerthUp::start({.flags = {"--nodes", "4"}});
   ASSERT_TRUE(up) << up.error().message;
   const auto ours = run_specs(*program, (*up)->kubeconfig(), (*up)->folder().path(), kLeftOut);
   ASSERT_TRUE(ours) << ours.error().message;
   EXPECT_GE(ours->size(), all_specs() ? 28u : 1u) << "specs are missing";
   for (const auto& [name, state] : *ours) EXPECT_EQ(state, "passed") << name;
-  EXPECT_TRUE((*up)->process().running()) << (*up)->log_tail();
+  EXPECT_TRUE((*up)->child().running()) << (*up)->log_tail();
 }
 
 }  // namespace
