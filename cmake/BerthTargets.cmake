@@ -36,6 +36,30 @@ function(berth_library name)
   endif()
 endfunction()
 
+# berth_embed_texts(TARGET HEADER header NAMESPACE ns VARIABLE name FILES file...): the binary carries the files' texts, as
+# the span of (name, text) that the header declares.
+function(berth_embed_texts target)
+  cmake_parse_arguments(arg "" "HEADER;NAMESPACE;VARIABLE" "FILES" ${ARGN})
+  set(rows "")
+  foreach(file ${arg_FILES})
+    file(READ ${file} text)
+    get_filename_component(name ${file} NAME)
+    string(APPEND rows "    {\"${name}\", R\"YAML(${text})YAML\"},\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${arg_VARIABLE}.cc @ONLY CONTENT [=[
+#include "@arg_HEADER@"
+namespace @arg_NAMESPACE@ {
+namespace {
+constexpr std::pair<std::string_view, std::string_view> kRows[] = {
+@rows@};
+}
+const std::span<const std::pair<std::string_view, std::string_view>> @arg_VARIABLE@ = kRows;
+}  // namespace @arg_NAMESPACE@
+]=])
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${arg_VARIABLE}.cc)
+endfunction()
+
 # Each TEST() of a binary is a ctest test; parameters show the names that they were given, not their bytes.
 function(berth_discover_tests name label seconds)
   gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
