@@ -33,13 +33,8 @@ ExtenderService::ExtenderService(Scope& scope, client::Transport& transport, Met
       events_(scope, api_, random.fork("events"),
               {.controller = "berth-extender", .instance = "berth-extender", .metrics = &metrics}),
       feeds_(scope, transport, random.fork("feeds"), &metrics),
-<<<<<<< HEAD
       door_(scope, api_, feeds_.board(), &events_, metrics),
-      scavengers_(scope, transport, api_, log_, random.fork("scavengers"),
-=======
-      door_(scope, api_, feeds_.board(), &events_),
       scavengers_(scope, transport, api_, metrics_, log_, random.fork("scavengers"),
->>>>>>> 33364cf (Measure how far a choice of victims may be above the least, and decide who grows again)
                   scheduler::default_profile()),
       requests_(metrics.counters("berth_extender_requests_total",
                                  "What schedulers asked the extender, and how it ended",
