@@ -77,12 +77,12 @@ class Mixed {
     // All else is as these programs have it: leader election by leases, bodies in protobuf, and for
     // each of the controllers a service account with its token and its role.
     if (stock.scheduler)
-      if (auto run = program("kube-scheduler",
-                             {"--kubeconfig=" + up_->kubeconfig().string(), "--secure-port=0",
-                              "--kube-api-qps=5000", "--kube-api-burst=5000",
-                              // A machine that is busy elsewhere for ten seconds is no finding.
-                              "--leader-elect-lease-duration=90s",
-                              "--leader-elect-renew-deadline=60s"});
+      if (auto run =
+              program("kube-scheduler",
+                      {"--kubeconfig=" + up_->kubeconfig().string(), "--secure-port=0",
+                       "--kube-api-qps=5000", "--kube-api-burst=5000",
+                       // A machine that is busy elsewhere for ten seconds is no finding.
+                       "--leader-elect-lease-duration=90s", "--leader-elect-renew-deadline=60s"});
           !run)
         return run;
     if (stock.controllers) {
