@@ -245,6 +245,65 @@ TEST_F(CustomKindsTest, VersionsShowTheSameObjectsByAnotherName) {
   EXPECT_EQ(second->revision(), server.get(kind(), {"default", "a"})->revision());
 }
 
+const std::string kNewVersion =
+    R"({"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}})";
+
+TEST_F(CustomKindsTest, AnotherStoredVersionLosesNothing) {
+  const kube::Key name{"", "widgets.example.com"};
+  define();
+  ASSERT_EQ(why_not(server.create(kind(), "default", widget("a"))), "");
+  const auto mark = [&](std::string_view patch) {
+    ASSERT_EQ(why_not(server.patch(kCustomResourceDefinition, name, patch, PatchType::kJson)), "");
+    server.world.run_until_idle(std::chrono::seconds(1));
+  };
+  mark(R"([{"op":"replace","path":"/spec/versions/0/storage","value":false},
+           {"op":"add","path":"/spec/versions/-","value":)" +
+       kNewVersion + "}]");
+  EXPECT_EQ(definition().status()["storedVersions"].raw(), R"(["v1","v2"])");
+  for (const std::string_view version : {"v1", "v2"}) {
+    SCOPED_TRACE(version);
+    EXPECT_EQ(server.list(kind("widgets", version), "default")->items.size(), 1U);
+    const Result<kube::Object> found = server.get(kind("widgets", version), {"default", "a"});
+    ASSERT_EQ(why_not(found), "");
+    EXPECT_EQ(found->member("spec")["size"].integer(), 3);
+    EXPECT_NE(found->json().find(fmt::format("example.com/{}", version)), std::string::npos);
+  }
+  const std::string b =
+      R"({"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"b"},"spec":{"size":4}})";
+  ASSERT_EQ(why_not(server.create(kind("widgets", "v2"), "default", b)), "");
+  EXPECT_EQ(server.list(kind(), "default")->items.size(), 2U);
+
+  // The old version leaves, as it does after a migration.
+  ASSERT_EQ(why_not(server.patch(kCustomResourceDefinition, name,
+                                 R"({"status":{"storedVersions":["v2"]}})", PatchType::kMerge,
+                                 "status")),
+            "");
+  mark(R"([{"op":"remove","path":"/spec/versions/0"}])");
+  EXPECT_EQ(server.kinds.now()->find("example.com", "v1", "widgets"), nullptr);
+  EXPECT_EQ(server.list(kind("widgets", "v2"), "default")->items.size(), 2U);
+
+  ASSERT_EQ(why_not(server.erase(kCustomResourceDefinition, name)), "");
+  server.world.run_until_idle(std::chrono::seconds(1));
+  EXPECT_NE(why_not(server.get(kCustomResourceDefinition, name)), "");
+  EXPECT_EQ(server.store().count(kind()) + server.store().count(kind("widgets", "v2")), 0U);
+}
+
+TEST_F(CustomKindsTest, ADefinitionHasSoManyVersionsAtMost) {
+  const auto with = [](int count) {
+    std::string more;
+    for (int i = 2; i <= count; ++i)
+      more += fmt::format(
+          R"(,{{"name":"v{}","served":true,"storage":false,"schema":{{"openAPIV3Schema":{{"type":"object"}}}}}})",
+          i);
+    return Crd{.plural = "manifolds", .kind = "Manifold", .more_versions = more};
+  };
+  EXPECT_EQ(why_not(server.create(kCustomResourceDefinition, "", crd(with(101)))),
+            "CustomResourceDefinition.apiextensions.k8s.io \"manifolds.example.com\" is invalid: "
+            "spec.versions: Too many: 101: must have at most 100 items");
+  define(with(100));
+  EXPECT_EQ(server.list(kind("manifolds", "v100"), "default")->items.size(), 0U);
+}
+
 TEST_F(CustomKindsTest, FieldsAreAppliedByTheRulesOfTheSchema) {
   define(
       {.schema =
@@ -296,6 +355,49 @@ TEST(CustomKindsAfterARestart, ServeWhatTheyServedBeforeTheFirstRequest) {
   EXPECT_NE(kinds.now()->find("example.com", "v1", "widgets"), nullptr);
   scope.close({}, [] {});
   second.world.run_until_idle(std::chrono::seconds(1));
+}
+
+TEST(CustomKindsAfterARestart, FindWhatWasStoredBeforeAnotherVersionWasMarked) {
+  SimDisk disk;
+  Faults faults;
+  TestServer bench;
+  SimJournal journal(bench.world.loop("disk"), disk, faults, {});
+  const auto with_store = [&](std::string_view name, auto&& use) {
+    Scope scope(bench.world.loop("api"), std::string(name));
+    Store store(scope, {}, &journal);
+    ASSERT_TRUE(store.recover().has_value());
+    use(scope, store);
+    bench.world.run_until_idle(std::chrono::seconds(1));
+    scope.close({}, [] {});
+    bench.world.run_until_idle(std::chrono::seconds(1));
+  };
+  with_store("first", [&](Scope&, Store& store) {
+    // The version that was stored is no longer served, nor could its plural be guessed.
+    std::string text = crd({.plural = "oxen", .kind = "Ox"});
+    const std::string_view versions = R"("versions":[)";
+    text.resize(text.find(versions) + versions.size());
+    text += kNewVersion +
+            R"(]},"status":{"storedVersions":["v2"],"acceptedNames":{"plural":"oxen","kind":"Ox"},)"
+            R"("conditions":[{"type":"Established","status":"True"}]}})";
+    store.write({.kind = kCustomResourceDefinition,
+                 .key = {"", "oxen.example.com"},
+                 .next = stamped(*kube::Object::parse(kCustomResourceDefinition, text))},
+                {});
+    const kube::Object ox = *kube::Object::parse(
+        R"({"apiVersion":"example.com/v1","kind":"Ox","metadata":{"name":"a","namespace":"default"}})");
+    store.write({.kind = ox.kind(), .key = {"default", "a"}, .next = stamped(ox)}, {});
+    bench.world.run_until_idle(std::chrono::seconds(1));
+  });
+  with_store("second", [&](Scope& scope, Store& store) {
+    KindRegistry kinds;
+    const CustomKinds custom(scope, store, kinds, Logger(bench.log, bench.world.clock()));
+    const KindRow* row = kinds.now()->find("example.com", "v2", "oxen");
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(store.count(row->stored_as.value_or(row->id)), 1U);
+    bench.world.run_until_idle(std::chrono::seconds(1));
+    scope.close({}, [] {});
+    bench.world.run_until_idle(std::chrono::seconds(1));
+  });
 }
 
 // The texts are those of kube-apiserver 1.36.

@@ -99,12 +99,16 @@ Made update(const KindRow& row, const kube::Object& old, json::Slice change, boo
                 200);
 }
 
+std::vector<KindRow> rows_of(const kube::Object& definition) {
+  return custom_rows(definition, kube::learn_kind(custom_names(definition).stored));
+}
+
 class DefinitionGoldens : public testing::Test {
  protected:
   DefinitionGoldens() : known_(known_differences()), lines_(golden_lines("definitions")) {
     for (const std::string& text : lines_)
       if (const json::Slice line(text); line["what"].equals("served"))
-        rows_ = custom_rows(*kube::Object::parse(line["result"].raw()));
+        rows_ = rows_of(*kube::Object::parse(line["result"].raw()));
   }
 
   template <class F>

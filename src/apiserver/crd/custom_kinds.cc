@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "apiserver/apply/apply.h"
-#include "apiserver/crd/custom_rows.h"
 #include "apiserver/crd/definition_names.h"
 #include "apiserver/edit/edit.h"
 #include "apiserver/kinds/extensions/definition_status.h"
@@ -17,7 +16,8 @@ namespace {
 
 using kube::kCustomResourceDefinition;
 
-// Kinds are never forgotten; past this many nothing new is served.
+// Kinds are never forgotten, and there is room for 65,536 with the built-in ones; past this many
+// nothing new is served.
 constexpr std::size_t kMostKinds = 60'000;
 // Instances looked at in one turn.
 constexpr std::size_t kStep = 500;
@@ -151,30 +151,57 @@ void CustomKinds::accept(const kube::Object& definition, std::vector<kube::Objec
   if (changes) write(definition, next);
 }
 
+// Before any of them is learnt.
+bool CustomKinds::make_room_for(const CustomNames& names) {
+  const auto known = [](const kube::Kind& kind) {
+    return kube::find_resource(kind.group, kind.version, kind.plural).has_value();
+  };
+  std::size_t unknown = known(names.stored) ? 0 : 1;
+  for (const kube::Kind& each : names.served) unknown += known(each) ? 0 : 1;
+  if (learnt_ + unknown > kMostKinds) return unknown == 0;
+  learnt_ += unknown;
+  return true;
+}
+
+// Objects stay where the first of them were put: another version may be marked as stored since.
+kube::KindId CustomKinds::table_of(const kube::Kind& stored) const {
+  const kube::KindId marked = kube::learn_kind(stored);
+  if (store_.count(marked) > 0) return marked;
+  for (const kube::KindId each : store_.kinds()) {
+    const kube::Kind& kind = kube::kind_of(each);
+    if (kind.group == stored.group && kind.kind == stored.kind && store_.count(each) > 0 &&
+        find_built_in(each) == nullptr)
+      return each;
+  }
+  return marked;
+}
+
 void CustomKinds::serve(const kube::Object& definition) {
   const std::string name(definition.name());
-  const auto had = served_.find(name);
+  const auto at = served_.find(name);
+  const kube::Object* had = at == served_.end() ? nullptr : &at->second.definition;
   const bool same =
-      had != served_.end() && had->second.deleting() == definition.deleting() &&
-      had->second.body().raw() == definition.body().raw() &&
-      had->second.status()["acceptedNames"].raw() == definition.status()["acceptedNames"].raw();
+      had != nullptr && had->deleting() == definition.deleting() &&
+      had->body().raw() == definition.body().raw() &&
+      had->status()["acceptedNames"].raw() == definition.status()["acceptedNames"].raw();
   if (same) return;
-  if (definition.deleting() && had == served_.end() &&
+  if (definition.deleting() && had == nullptr &&
       !definition.status()["acceptedNames"]["kind"])
     return;
-  if (static_cast<std::size_t>(custom_table(definition)) > kMostKinds) {
+  const CustomNames names = custom_names(definition);
+  if (!make_room_for(names)) {
     log_.warn("too many kinds; a definition is not served", {{"definition", name}});
     return;
   }
-  std::vector<KindRow> rows = custom_rows(definition);
-  const auto state = [](const kube::Object& of) { return std::pair(of.uid(), of.generation()); };
-  if (had == served_.end() || state(had->second) != state(definition))
-    store_.open(custom_table(definition));
+  const bool another = had == nullptr || had->uid() != definition.uid();
+  const kube::KindId table = another ? table_of(names.stored) : at->second.table;
+  std::vector<KindRow> rows = custom_rows(definition, table);
+  if (another || had->generation() != definition.generation()) store_.open(table);
   if (definition.deleting())
     for (KindRow& row : rows) std::erase(row.verbs, "create");
   log_.info("a custom kind is served", {{"definition", name}, {"versions", rows.size()}});
   kinds_.serve(name, std::move(rows));
-  served_.insert_or_assign(name, definition);
+  served_.insert_or_assign(name, Served{definition, table});
 }
 
 void CustomKinds::clean_up(const kube::Object& definition) {
@@ -191,10 +218,11 @@ void CustomKinds::clean_up(const kube::Object& definition) {
                   now());
     return write(definition, changed(std::move(edit), now()));
   }
-  if (established) {
-    const kube::KindId table = custom_table(definition);
+  if (const auto served = served_.find(std::string(definition.name()));
+      established && served != served_.end()) {
+    const kube::KindId table = served->second.table;
     // What a built-in kind stores is not this definition's to delete.
-    if (find_built_in(table) == nullptr && remove_instances(definition, table) > 0)
+    if (find_built_in(table) == nullptr && remove_instances(table) > 0)
       return watch_instances(table);
     if (const auto watched = instances_.find(table); watched != instances_.end()) {
       if (watched->second != WatchId::kNone) store_.unwatch(watched->second);
@@ -218,7 +246,7 @@ void CustomKinds::clean_up(const kube::Object& definition) {
 }
 
 // How many there still are, of those looked at.
-std::size_t CustomKinds::remove_instances(const kube::Object&, kube::KindId table) {
+std::size_t CustomKinds::remove_instances(kube::KindId table) {
   const std::vector<kube::Object> some = list(table, kStep);
   for (const kube::Object& each : some) {
     if (in_flight_.contains(each.key().text() + "@" + std::string(each.uid()))) continue;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/crd/custom_rows.h"
 #include "apiserver/kinds/registry.h"
 #include "apiserver/store/store.h"
 #include "base/log.h"
@@ -24,6 +25,11 @@ class CustomKinds final : private WatchSink {
   CustomKinds& operator=(const CustomKinds&) = delete;
 
  private:
+  struct Served {
+    kube::Object definition;  // as it was compiled
+    kube::KindId table;       // as which its objects are stored, whatever version is marked later
+  };
+
   void ready(WatchId) override;
   void look_soon();
   void look();
@@ -31,9 +37,11 @@ class CustomKinds final : private WatchSink {
   void settle();
   void accept(const kube::Object& definition, std::vector<kube::Object>& all);
   void serve(const kube::Object& definition);
+  bool make_room_for(const CustomNames&);
+  kube::KindId table_of(const kube::Kind& stored) const;
   void withdraw_others(const std::vector<kube::Object>& all);
   void clean_up(const kube::Object& definition);
-  std::size_t remove_instances(const kube::Object& definition, kube::KindId table);
+  std::size_t remove_instances(kube::KindId table);
   void watch_instances(kube::KindId table);
   void write(const kube::Object& old, kube::Object next);
   void erase(const kube::Object& old);
@@ -47,8 +55,9 @@ class CustomKinds final : private WatchSink {
   Logger log_;
   WatchId watch_ = WatchId::kNone;
   std::map<kube::KindId, WatchId> instances_;   // of definitions that are going
-  std::map<std::string, kube::Object> served_;  // as they were compiled, by name
+  std::map<std::string, Served> served_;        // by name
   std::set<std::string> in_flight_;             // keys of writes that are not answered yet
+  std::size_t learnt_ = 0;  // kinds
   bool looking_ = false;
 };
 

@@ -269,16 +269,21 @@ std::string_view storage_version(Peek spec) {
 
 }  // namespace
 
-kube::KindId custom_table(const kube::Object& object) {
+CustomNames custom_names(const kube::Object& object) {
   const Definition definition(object);
-  return kube::learn_kind(
-      kind_for(definition.spec, definition.names, storage_version(definition.spec)));
+  const auto kind_of_version = [&](std::string_view version) {
+    return kind_for(definition.spec, definition.names, version);
+  };
+  CustomNames out{.stored = kind_of_version(storage_version(definition.spec)), .served = {}};
+  for (const Value& each : definition.spec["versions"].elements())
+    if (Peek(each)["served"].boolean())
+      out.served.push_back(kind_of_version(Peek(each)["name"].text()));
+  return out;
 }
 
-std::vector<KindRow> custom_rows(const kube::Object& object) {
+std::vector<KindRow> custom_rows(const kube::Object& object, kube::KindId table) {
   const Definition definition(object);
   const Peek spec = definition.spec, names = definition.names;
-  const kube::KindId table = custom_table(object);
   std::vector<KindRow> rows;
   for (const Value& each : spec["versions"].elements()) {
     const Peek version(each);

@@ -68,6 +68,12 @@ std::size_t Store::count(KindId kind) const {
   return found == nullptr ? 0 : found->live();
 }
 
+std::vector<KindId> Store::kinds() const {
+  std::vector<KindId> out;
+  for (const Table* each : in_order_) out.push_back(each->kind());
+  return out;
+}
+
 StoreStats Store::stats() const {
   StoreStats stats;
   for (const Table* each : in_order_) {

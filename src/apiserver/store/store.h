@@ -158,6 +158,7 @@ class Store {
   StoreStats stats() const;
   bool refusing_writes() const { return !refusal_.empty(); }
   std::size_t count(kube::KindId) const;
+  std::vector<kube::KindId> kinds() const;  // of which there is or was something
 
   // Null when there is none. Valid until the next write and the next turn of the loop.
   const kube::Object* get(kube::KindId, KeyRef, View = View::kPublished) const;

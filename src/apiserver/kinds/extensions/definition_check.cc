@@ -250,6 +250,10 @@ void check_spec(Peek spec, Findings& findings) {
       ++i;
     }
   }
+  // Every version is a kind of its own here, and there is room for so many kinds only.
+  constexpr std::int64_t kMostVersions = 100;
+  if (const auto count = static_cast<std::int64_t>(versions.size()); count > kMostVersions)
+    return findings.too_many(versions_at, count, kMostVersions);
   int stored = 0;
   std::set<std::string_view> names;
   bool unique = true, any_status = false;
