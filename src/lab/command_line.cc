@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/command_line.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "json/slice.h"
+#include "lab/pace.h"
 
 namespace berth::lab {
 namespace {
 
 using Words = std::vector<std::string>;
 
+struct Simple {
+  Words words = {};
+  bool if_well = false;  // after &&: only if what was before it ended well
+};
+
 // A script's simple commands, as a shell takes them apart; nothing for what needs a real shell.
-std::optional<std::vector<Words>> commands_of(std::string_view script) {
-  std::vector<Words> all(1);
+std::optional<std::vector<Simple>> commands_of(std::string_view script) {
+  std::vector<Simple> all(1);
   std::string word;
   bool in_word = false;
   const auto end_word = [&] {
-    if (in_word) all.back().push_back(std::move(word));
+    if (in_word) all.back().words.push_back(std::move(word));
     word.clear();
     in_word = false;
   };
   const auto end_command = [&] {
     end_word();
-    if (!all.back().empty()) all.emplace_back();
+    if (!all.back().words.empty()) all.emplace_back();
   };
   for (std::size_t i = 0; i < script.size(); ++i) {
     const char c = script[i];
@@ -40,8 +47,11 @@ std::optional<std::vector<Words>> commands_of(std::string_view script) {
       end_word();
     } else if (c == ';' || c == '\n') {
       end_command();
+      if (c == ';' && all.back().if_well) return std::nullopt;
     } else if (c == '&' && script.substr(i, 2) == "&&") {
-      end_command();
+      end_word();
+      if (all.back().words.empty()) return std::nullopt;
+      all.push_back({.if_well = true});
       ++i;
     } else if (std::string_view("&|<>$`\\()*?{}#!").find(c) != std::string_view::npos) {
       return std::nullopt;
@@ -51,7 +61,8 @@ std::optional<std::vector<Words>> commands_of(std::string_view script) {
     }
   }
   end_command();
-  if (all.back().empty()) all.pop_back();
+  if (all.back().if_well) return std::nullopt;
+  all.pop_back();
   return all;
 }
 
@@ -73,8 +84,7 @@ std::optional<std::optional<Duration>> sleep_time(std::string_view text) {
     seconds = amount * 86400;
   else
     return std::nullopt;
-  return std::optional<Duration>(
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)));
+  return std::optional<Duration>(stretched(1s, seconds));
 }
 
 // Carries out one command; false where it is not understood.
@@ -88,7 +98,7 @@ bool carry_out(const Words& words, Performance& so_far, bool& over) {
       if (!*time)
         so_far.lasts.reset();
       else if (so_far.lasts)
-        *so_far.lasts += **time;
+        *so_far.lasts = std::min(*so_far.lasts + **time, kAges);
     }
     so_far.exit_code = 0;
     over = !so_far.lasts;
@@ -139,7 +149,7 @@ std::optional<Performance> perform(json::Slice container) {
   for (const json::Slice word : container["command"].elements()) line.push_back(word.text());
   for (const json::Slice word : container["args"].elements()) line.push_back(word.text());
   if (line.empty()) return std::nullopt;
-  std::vector<Words> commands;
+  std::vector<Simple> commands;
   std::string_view name = line.front();
   if (const std::size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
   if (name == "sh" || name == "bash" || name == "ash") {
@@ -149,13 +159,14 @@ std::optional<Performance> perform(json::Slice container) {
     if (!script) return std::nullopt;
     commands = std::move(*script);
   } else {
-    commands.push_back(std::move(line));
+    commands.push_back({std::move(line)});
   }
   Performance done;
   bool over = false;
-  for (const Words& words : commands) {
+  for (const Simple& each : commands) {
     if (over) break;
-    if (!carry_out(words, done, over)) return std::nullopt;
+    if (each.if_well && done.exit_code != 0) continue;
+    if (!carry_out(each.words, done, over)) return std::nullopt;
   }
   return done;
 }

@@ -47,8 +47,7 @@ void Lab::follow_stages(std::uint32_t at) {
   if (!choice) return;
   row.stage = static_cast<std::uint8_t>(choice->stage);
   const double slow = static_cast<double>(nodes_[row.node].slow);
-  const Duration delay(
-      static_cast<std::int64_t>(static_cast<double>(choice->delay.count()) * slow));
+  const Duration delay = stretched(choice->delay, slow);
   if (delay == Duration{}) return enter_stage(at);
   row.timer = scope_.after(delay, [this, at] {
     pods_[at].timer = TimerId::kNone;

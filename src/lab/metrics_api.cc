@@ -18,7 +18,7 @@ namespace {
 // As metrics-server writes amounts: nano-cores, and kibibytes.
 void write_usage(json::Writer& w, const Usage& usage) {
   w.member("usage").object();
-  w.member("cpu").string(fmt::format("{}n", std::llround(usage.cores * 1e9)));
+  w.member("cpu").string(fmt::format("{}n", std::llround(std::min(usage.cores, 9e9) * 1e9)));
   w.member("memory").string(fmt::format("{}Ki", std::llround(usage.bytes / 1024)));
   w.end();
 }

@@ -2,9 +2,26 @@
 // How fast simulated pods live where their annotations do not say.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "base/time.h"
 
 namespace berth::lab {
+
+// The longest that anything takes: whatever strangers write, it can be added to any time of day.
+inline constexpr Duration kAges = 24h * 365 * 100;
+
+constexpr Duration seconds_of(std::int64_t count) {
+  constexpr std::int64_t kMost = kAges / 1s;
+  return std::chrono::seconds(std::clamp(count, -kMost, kMost));
+}
+
+constexpr Duration stretched(Duration time, double factor) {
+  const double nanos = static_cast<double>(time.count()) * factor;
+  return nanos < static_cast<double>(kAges.count()) ? Duration(static_cast<std::int64_t>(nanos))
+                                                    : kAges;
+}
 
 // A time drawn evenly between two.
 struct Span {

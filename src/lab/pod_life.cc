@@ -66,7 +66,7 @@ class Look {
 
   Step stop() {
     if (in_.script.never_stops()) return {};
-    const Duration grace = std::chrono::seconds(
+    const Duration grace = seconds_of(
         in_.pod.metadata()["deletionGracePeriodSeconds"].integer().value_or(30));
     const WallTime asked =
         in_.stopping.unix_nanos != 0 ? in_.stopping : in_.pod.deleted().value_or(in_.now) - grace;
@@ -96,7 +96,7 @@ class Look {
   bool past_deadline() {
     const auto seconds = view_.spec()["activeDeadlineSeconds"].integer();
     if (!seconds || !start_) return false;
-    const WallTime due = exactly(*start_) + std::chrono::seconds(*seconds);
+    const WallTime due = exactly(*start_) + seconds_of(*seconds);
     if (in_.now >= due) return true;
     wait_for(due);
     return false;

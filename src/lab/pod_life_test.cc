@@ -261,6 +261,13 @@ TEST(PodLife, CommandsThatSleepAndExitAreCarriedOut) {
       {R"({"command":["/bin/sh","-c","echo hello 'big world'; sleep 2 && exit 3"]})",
        "2s 3 hello big world\n"},
       {R"({"command":["sh","-c","false"]})", "0s 1 "},
+      {R"({"command":["sh","-c","false && sleep 1000"]})", "0s 1 "},
+      {R"({"command":["sh","-c","false && sleep 1 && nginx; echo on"]})", "0s 0 on\n"},
+      {R"({"command":["sh","-c","true &&\n sleep 2"]})", "2s 0 "},
+      {R"({"command":["sh","-c","sleep 2 &&"]})", "?"},
+      {R"({"command":["sh","-c","sleep 2 && ; echo"]})", "?"},
+      {R"({"command":["sh","-c","&& sleep 2"]})", "?"},
+      {R"({"command":["sleep","999999999d","999999999d"]})", "876000h0m0s 0 "},
       {R"({"command":["sh","-c","sleep 5; exit"]})", "5s 0 "},
       {R"({"command":["sh","-ec","sleep 1.5"]})", "1.5s 0 "},
       {R"({"command":["sh","-c","while true; do sleep 1; done"]})", "?"},
@@ -279,6 +286,18 @@ TEST(PodLife, CommandsThatSleepAndExitAreCarriedOut) {
                             seen->exit_code, seen->output);
     EXPECT_EQ(says, row.says) << row.container;
   }
+}
+
+TEST(PodLife, TimesLongerThanAnyClockAreLong) {
+  Bench bench(some_nodes(1));
+  const char* sleeps = R"({"name":"main","image":"i","command":["sleep","99999d"]})";
+  bench.create(PodText("sleeps").policy("Never").container(sleeps));
+  bench.create(PodText("lasts").policy("Never").note("berth.dev/duration", "2562047h"));
+  bench.create(
+      PodText("drawn").policy("Never").note("berth.dev/duration", "2562047h..2562047h47m"));
+  bench.world.run_for(1h);
+  for (const char* name : {"sleeps", "lasts", "drawn"})
+    EXPECT_EQ(bench.phase(name), "Running") << name;
 }
 
 TEST(PodLife, PodsOfJobsWorkAWhileAndOthersRunOn) {
@@ -345,9 +364,19 @@ TEST(PodLife, KubeletsRefuseWhatDoesNotFitWhereTheyCheck) {
 
 TEST(PodLife, AnnotationsThatSayNothingAreTold) {
   Bench bench(some_nodes(1));
-  bench.create(PodText("p").note("berth.dev/duration", "soon").note("berth.dev/exit-code", "x"));
+  bench.create(PodText("p")
+                   .note("berth.dev/duration", "soon")
+                   .note("berth.dev/exit-code", "x")
+                   .note("berth.dev/log-every", "often")
+                   .note("berth.dev/usage-cpu", "much")
+                   .note("berth.dev/usage-memory.main", "phases repeat 1")
+                   .note("kwok.x-k8s.io/usage-cpu", "more"));
   EXPECT_THAT(bench.sink.text(), testing::HasSubstr("is no duration; write 90s or 1m..2m"));
   EXPECT_THAT(bench.sink.text(), testing::HasSubstr("is no whole number"));
+  EXPECT_THAT(bench.sink.text(), testing::HasSubstr("is no duration; write 500ms or 1m"));
+  EXPECT_THAT(bench.sink.text(), testing::HasSubstr("is no amount"));
+  EXPECT_THAT(bench.sink.text(), testing::HasSubstr("kwok.x-k8s.io/usage-cpu: "));
+  EXPECT_THAT(bench.sink.text(), testing::HasSubstr("usage-memory.main: only the last phase"));
   EXPECT_EQ(bench.phase("p"), "Running");
 }
 

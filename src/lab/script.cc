@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/script.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "kube/time.h"
 #include "lab/command_line.h"
+#include "lab/usage.h"
 
 namespace berth::lab {
 namespace {
 
-constexpr std::string_view kPrefix = "berth.dev/";
+constexpr std::string_view kPrefix = "berth.dev/", kKwokUsage = "kwok.x-k8s.io/usage-";
 
 std::optional<int> whole(std::string_view text) {
   int value = 0;
@@ -34,10 +36,10 @@ std::optional<Span> parse_span(std::string_view text) {
   const std::size_t dots = text.find("..");
   const std::optional<Duration> least = kube::parse_duration(text.substr(0, dots));
   if (!least || *least < Duration{}) return std::nullopt;
-  if (dots == text.npos) return Span{*least, *least};
+  if (dots == text.npos) return Span{std::min(*least, kAges), std::min(*least, kAges)};
   const std::optional<Duration> most = kube::parse_duration(text.substr(dots + 2));
   if (!most || *most < *least) return std::nullopt;
-  return Span{*least, *most};
+  return Span{std::min(*least, kAges), std::min(*most, kAges)};
 }
 
 Script::Script(const kube::Object& pod, const Pace& pace, const Random& chance, double slow)
@@ -63,8 +65,7 @@ Duration Script::drawn(Span span, std::string_view purpose) const {
     time += Duration(static_cast<std::int64_t>(
         own.below(static_cast<std::uint64_t>((span.most - span.least).count()) + 1)));
   }
-  if (slow_ == 1) return time;
-  return Duration(static_cast<std::int64_t>(static_cast<double>(time.count()) * slow_));
+  return slow_ == 1 ? time : stretched(time, slow_);
 }
 
 std::optional<Duration> Script::stated(std::string_view what, std::string_view container,
@@ -86,7 +87,7 @@ Duration Script::ready(json::Slice container) const {
   if (const auto own = stated("ready-delay", name, "ready")) return *own;
   const json::Slice probe = container["readinessProbe"];
   if (!probe) return drawn(pace_.ready, "ready");
-  const Duration first = std::chrono::seconds(probe["initialDelaySeconds"].integer().value_or(0));
+  const Duration first = seconds_of(probe["initialDelaySeconds"].integer().value_or(0));
   return drawn({first + pace_.ready.least, first + pace_.ready.most}, "ready");
 }
 
@@ -131,12 +132,11 @@ Run Script::run(json::Slice container, Role role, int restarts) const {
 }
 
 Duration Script::pre_stop(json::Slice container) const {
-  constexpr Duration kForever = 24h * 365;  // longer than any grace
   const json::Slice hook = container["lifecycle"]["preStop"];
   if (!hook) return {};
-  Duration takes = std::chrono::seconds(hook["sleep"]["seconds"].integer().value_or(0));
+  Duration takes = seconds_of(hook["sleep"]["seconds"].integer().value_or(0));
   if (pace_.read_commands)
-    if (const auto performed = perform(hook["exec"])) takes = performed->lasts.value_or(kForever);
+    if (const auto performed = perform(hook["exec"])) takes = performed->lasts.value_or(kAges);
   return drawn({takes, takes}, "preStop");
 }
 
@@ -155,12 +155,16 @@ bool Script::never_stops() const { return annotation("stuck-terminating") == "tr
 
 std::vector<std::string> Script::complaints() const {
   std::vector<std::string> out;
-  if (!annotated_) return out;
   for (const auto [key, value] : pod_.annotations().members()) {
-    if (!key.starts_with(kPrefix)) continue;
-    std::string_view what = key.substr(kPrefix.size());
-    what = what.substr(0, what.find('.'));
+    const bool own = key.starts_with(kPrefix);
+    if (!own && !key.starts_with(kKwokUsage)) continue;
+    std::string_view what = key.substr(key.find('/') + 1);
+    if (own) what = what.substr(0, what.find('.'));
     const std::string text = value.text();
+    if (what == "usage-cpu" || what == "usage-memory")
+      if (const Result<UsageModel> usage = UsageModel::parse(text); !usage)
+        out.push_back(fmt::format("{}: {}", key, usage.error().message));
+    if (!own) continue;
     for (const std::string_view time :
          {"start-delay", "ready-delay", "duration", "crash-after", "stop-time"})
       if (what == time && !parse_span(text))
@@ -168,6 +172,8 @@ std::vector<std::string> Script::complaints() const {
     for (const std::string_view number : {"exit-code", "stop-exit-code", "crash-times"})
       if (what == number && !whole(text))
         out.push_back(fmt::format("{}: \"{}\" is no whole number", key, text));
+    if (what == "log-every" && kube::parse_duration(text).value_or(Duration{}) <= Duration{})
+      out.push_back(fmt::format("{}: \"{}\" is no duration; write 500ms or 1m", key, text));
   }
   return out;
 }

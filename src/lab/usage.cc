@@ -10,6 +10,7 @@
 #include "json/yaml.h"
 #include "kube/quantity.h"
 #include "kube/time.h"
+#include "lab/pace.h"
 
 namespace berth::lab {
 namespace {
@@ -19,7 +20,7 @@ Result<double> amount(std::string_view text) {
   if (!parsed) return invalid(fmt::format("\"{}\" is no amount", text));
   // Nano-units where that fits: amounts of processors; thousandths else: amounts of memory.
   const std::int64_t thousandths = parsed->scaled_value(-3);
-  if (std::abs(thousandths) < 1'000'000'000'000)
+  if (thousandths > -1'000'000'000'000 && thousandths < 1'000'000'000'000)
     return static_cast<double>(parsed->scaled_value(-9)) / 1e9;
   return static_cast<double>(thousandths) / 1e3;
 }
@@ -79,7 +80,8 @@ Result<UsageModel> UsageModel::parse(std::string_view text) {
     if (key == "noise") {
       const auto [end, error] =
           std::from_chars(value.data(), value.data() + value.size(), made.noise_);
-      if (error != std::errc() || std::string_view(end, value.end()) != "%" || made.noise_ < 0)
+      if (error != std::errc() || std::string_view(end, value.end()) != "%" ||
+          !(made.noise_ >= 0 && made.noise_ <= 1'000))
         return invalid(fmt::format("\"{}\" is no noise; write noise=10%", word));
       made.noise_ /= 100;
     } else if (made.type_ == Type::kSeasonal && (key == "base" || key == "amplitude")) {
@@ -119,9 +121,14 @@ Result<UsageModel> UsageModel::parse(std::string_view text) {
       break;
     case Type::kPhases:
       if (made.phases_.empty()) return invalid("a phase is missing: 100m/5m");
-      for (std::size_t i = 0; i < made.phases_.size(); ++i)
-        if (!made.phases_[i].lasts && (made.repeats_ || i + 1 < made.phases_.size()))
+      for (std::size_t i = 0; i < made.phases_.size(); ++i) {
+        const std::optional<Duration> lasts = made.phases_[i].lasts;
+        if (!lasts && (made.repeats_ || i + 1 < made.phases_.size()))
           return invalid("only the last phase, and not where they repeat, may be without an end");
+        if (lasts.value_or(Duration{}) > kAges - made.period_)
+          return invalid("the phases last more than a hundred years");
+        made.period_ += lasts.value_or(Duration{});
+      }
       break;
     case Type::kSeasonal:
       if (!base || made.period_ == Duration{}) return invalid("seasonal needs base= and period=");
@@ -142,11 +149,7 @@ double UsageModel::at(Duration age, WallTime now, const Random& chance) const {
     case Type::kConstant:
       break;
     case Type::kPhases: {
-      if (repeats_) {
-        Duration whole{};
-        for (const Phase& phase : phases_) whole += *phase.lasts;
-        age %= whole;
-      }
+      if (repeats_) age %= period_;
       value = phases_.back().amount;
       for (const Phase& phase : phases_) {
         if (phase.lasts && age >= *phase.lasts) {

@@ -39,7 +39,7 @@ class UsageModel {
   std::vector<Phase> phases_ = {};  // constant: one; trace: the points
   bool repeats_ = false;
   double amplitude_ = 0, noise_ = 0;
-  Duration period_{}, peak_{};
+  Duration period_{}, peak_{};  // of phases the period is all of them
 };
 
 struct Usage {

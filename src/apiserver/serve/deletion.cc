@@ -82,6 +82,12 @@ std::int64_t pod_grace(const kube::Object& pod, const DeleteWish& wish) {
   return period < 0 ? 1 : period;
 }
 
+// A grace may be longer than any clock goes.
+std::chrono::seconds graces(std::int64_t seconds) {
+  constexpr std::int64_t kCentury = 100LL * 365 * 24 * 3600;
+  return std::chrono::seconds(std::min(seconds, kCentury));
+}
+
 struct Grace {
   bool graceful = false, pending = false;
   std::int64_t seconds = 0;
@@ -98,7 +104,7 @@ Grace apply_grace(const KindRow& row, Edit& edit, const DeleteWish& wish, WallTi
     if (!wish.grace_seconds) return {.pending = true};
     std::int64_t wanted = *wish.grace_seconds < 0 ? 1 : *wish.grace_seconds;
     if (wanted >= left) return {.pending = true};  // it may only be shortened
-    WallTime at = *old.deleted() - std::chrono::seconds(left) + std::chrono::seconds(wanted);
+    WallTime at = *old.deleted() - graces(left) + graces(wanted);
     if (at < now) {
       at = now;
       // Still graceful: somebody else deletes it in the end.
@@ -109,7 +115,7 @@ Grace apply_grace(const KindRow& row, Edit& edit, const DeleteWish& wish, WallTi
     return {.graceful = true, .seconds = wanted};
   }
   const std::int64_t seconds = pod_grace(old, wish);
-  edit.metadata()["deletionTimestamp"] = kube::time_text(now + std::chrono::seconds(seconds));
+  edit.metadata()["deletionTimestamp"] = kube::time_text(now + graces(seconds));
   edit.metadata()["deletionGracePeriodSeconds"] = seconds;
   count(edit);
   return {.graceful = true, .seconds = seconds};

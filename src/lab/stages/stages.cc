@@ -193,7 +193,7 @@ std::optional<Stages::Choice> Stages::choose(const kube::Object& object, WallTim
       }
     }
     if (!amount.fixed) return std::nullopt;
-    return std::chrono::milliseconds(*amount.fixed);
+    return std::chrono::milliseconds(std::min<std::int64_t>(*amount.fixed, kNoLimit / 1ms));
   };
   const std::optional<Duration> delay = read(stage.delay);
   if (!delay) return Choice{chosen, {}};
