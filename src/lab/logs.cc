@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,11 +11,15 @@
 #include "kube/time.h"
 #include "lab/command_line.h"
 #include "lab/containers.h"
+#include "lab/pace.h"
 
 namespace berth::lab {
 namespace {
 
-constexpr std::int64_t kMostLines = 10'000;
+// How much of a log is kept: what comes before is gone, as when a kubelet rotates it at 10Mi.
+constexpr std::int64_t kMostPrints = 10'000;
+constexpr std::size_t kMostBytes = std::size_t{10} << 20;
+constexpr std::size_t kLineBytes = 32;  // that a line takes beside its text
 
 struct Line {
   WallTime at;
@@ -36,17 +41,24 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
-std::string filled(std::string text, const kube::Object& pod, std::string_view container,
+std::string filled(std::string_view text, const kube::Object& pod, std::string_view container,
                    std::int64_t number, WallTime at) {
-  const auto replace = [&](std::string_view what, std::string_view with) {
-    for (std::size_t i = text.find(what); i != text.npos; i = text.find(what, i + with.size()))
-      text.replace(i, what.size(), with);
-  };
-  replace("{time}", kube::time_text(at));
-  replace("{pod}", pod.name());
-  replace("{container}", container);
-  replace("{n}", std::to_string(number));
-  return text;
+  const std::string time = kube::time_text(at), count = std::to_string(number);
+  const std::pair<std::string_view, std::string_view> known[] = {
+      {"{time}", time}, {"{pod}", pod.name()}, {"{container}", container}, {"{n}", count}};
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t brace = std::min(text.find('{'), text.size());
+    out += text.substr(0, brace);
+    text.remove_prefix(brace);
+    const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const auto& k) {
+      return text.starts_with(k.first);
+    });
+    const bool stands = found != std::end(known);
+    out += stands ? found->second : text.substr(0, 1);
+    text.remove_prefix(stands ? found->first.size() : std::min<std::size_t>(text.size(), 1));
+  }
+  return out;
 }
 
 void add_lines(std::vector<Line>& lines, std::string_view text, WallTime at) {
@@ -63,21 +75,27 @@ std::string annotation(const kube::Object& pod, std::string_view what, std::stri
   return own.empty() ? pod.annotation(fmt::format("berth.dev/{}", what)) : own;
 }
 
-// All that a run from `from` to `to` prints.
+// What is kept of all that a run from `from` to `to` prints.
 std::vector<Line> printed(const kube::Object& pod, const Container& container, WallTime from,
                           WallTime to) {
   std::vector<Line> lines;
   const std::string text = annotation(pod, "log", container.name);
   if (!text.empty()) {
-    const std::optional<Duration> every =
-        kube::parse_duration(annotation(pod, "log-every", container.name));
-    if (!every || *every <= Duration{}) {
-      add_lines(lines, filled(text, pod, container.name, 0, from), from);
-      return lines;
+    const Duration every = kube::parse_duration(annotation(pod, "log-every", container.name))
+                               .value_or(Duration{});
+    const std::int64_t last = every > Duration{} ? (to - from) / every : 0;
+    std::size_t bytes = 0;
+    // The newest first, until it is enough.
+    for (std::int64_t n = last; n >= 0 && last - n < kMostPrints && bytes <= kMostBytes; --n) {
+      const WallTime at = from + n * every;
+      std::vector<Line> own;
+      add_lines(own, filled(text, pod, container.name, n, at), at);
+      for (auto line = own.rbegin(); line != own.rend() && bytes <= kMostBytes; ++line) {
+        bytes += line->text.size() + kLineBytes;
+        lines.push_back(std::move(*line));
+      }
     }
-    const std::int64_t last = (to - from) / *every;
-    for (std::int64_t n = std::max<std::int64_t>(0, last - kMostLines + 1); n <= last; ++n)
-      add_lines(lines, filled(text, pod, container.name, n, from + n * *every), from + n * *every);
+    std::reverse(lines.begin(), lines.end());
     return lines;
   }
   if (const std::optional<Performance> performed = perform(container.spec)) {
@@ -178,7 +196,7 @@ Result<std::string> log_text(const kube::Object& pod, const LogOptions& options,
   }
   std::vector<Line> lines = printed(pod, container, from, to);
   std::optional<WallTime> since = options.since_time;
-  if (options.since_seconds) since = now - std::chrono::seconds(*options.since_seconds);
+  if (options.since_seconds) since = now - seconds_of(*options.since_seconds);
   if (since) std::erase_if(lines, [&](const Line& line) { return line.at < *since; });
   if (options.tail_lines && *options.tail_lines >= 0 &&
       static_cast<std::size_t>(*options.tail_lines) < lines.size())

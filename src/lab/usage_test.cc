@@ -3,7 +3,6 @@
 
 #include "apiserver/kinds/registry.h"
 #include "bench_for_test.h"
-#include "lab/lease_door.h"
 #include "lab/logs.h"
 #include "lab/metrics_api.h"
 
@@ -57,7 +56,8 @@ TEST(UsageModels, SayHowMuchIsUsedWhen) {
   for (const char* wrong :
        {"", "much", "1 2", "phases", "phases 1 2", "phases repeat 1", "phases 1/x",
         "seasonal base=1", "seasonal period=1h", "trace 1 2", "trace every=1m", "1 noise=10",
-        "trace every=-1m 1", "seasonal base=1 period=1h peak"})
+        "trace every=-1m 1", "seasonal base=1 period=1h peak", "1 noise=nan%",
+        "phases repeat 1m/2562047h47m16.854775807s 1m/2562047h47m16.854775807s 1m/2ns"})
     EXPECT_FALSE(UsageModel::parse(wrong).has_value()) << wrong;
 }
 
@@ -194,53 +194,38 @@ TEST(Logs, AreWhatContainersPrintedOrWhyThereIsNothing) {
   EXPECT_THAT(log("echo", "tailLines=x"), HasSubstr("invalid syntax"));
 }
 
-// An API whose leases can be read.
-class Reader final : public kube::ApiHandler {
- public:
-  explicit Reader(apiserver::Store& store) : store_(store) {}
-  void handle(kube::ApiRequest request, Done<kube::ApiReply> done) override {
-    kube::ApiReply reply;
-    if (request.verb == kube::Verb::kWatch)
-      reply.body = std::make_unique<Silent>();
-    else if (const kube::Object* found = store_.get(request.kind, {request.ns, request.name}))
-      reply.body = *found;
-    done(std::move(reply));
-  }
-
- private:
-  class Silent final : public kube::WatchStream {
-    void read(Done<Batch>) override {}
+TEST(Logs, KeepTheirNewestPartWhateverIsPrinted) {
+  Bench bench(some_nodes(1));
+  const auto talker = [&](const char* name, std::string text) {
+    bench.create(
+        PodText(name).note("berth.dev/log", std::move(text)).note("berth.dev/log-every", "1ms"));
   };
-  apiserver::Store& store_;
-};
-
-TEST(LeaseDoor, ShowsLeasesAsIfTheyHadBeenWrittenAllAlong) {
-  LabOptions options = some_nodes(1);
-  options.heartbeat = Heartbeat::kOnDemand;
-  Bench bench(options);
-  Reader reader(bench.store);
-  LeaseDoor door(bench.scope, *bench.lab, reader);
+  talker("loud", "{n} " + std::string(200'000, 'x'));
+  std::string names;
+  for (int i = 0; i < 40'000; ++i) names += "{pod}";
+  talker("long", names + " {n}");
+  talker("terse", "{n}");
   bench.world.run_for(1h);
-  std::optional<Result<kube::ApiReply>> answer;
-  const auto ask = [&](kube::Verb verb) {
-    kube::ApiRequest request{
-        .verb = verb, .kind = kube::kLease, .ns = "kube-node-lease", .name = "node-0"};
-    door.handle(std::move(request),
-                bench.scope.done<kube::ApiReply>(1s, [&](auto r) { answer = std::move(r); }));
-    bench.world.run_for(1ms);
+  const auto log = [&](std::string_view pod, std::string_view query) {
+    const Result<kube::ApiReply> reply =
+        answer_log(*bench.pod(pod), fmt::format("/x/log?{}", query), bench.world.clock().wall());
+    return reply ? std::get<std::string>(reply->body) : "error: " + reply.error().message;
   };
-  ask(kube::Verb::kGet);
-  const kube::Object lease = std::get<kube::Object>((*answer)->body);
-  EXPECT_LT(
-      bench.world.clock().wall() - *kube::parse_time(lease.member("spec")["renewTime"].text()),
-      10s);
-  EXPECT_EQ(bench.lab->counts().renewals, 2u);
-  ask(kube::Verb::kWatch);
-  bench.world.run_for(100s);
-  EXPECT_EQ(bench.lab->counts().renewals, 12u);
-  answer.reset();  // the watch ends
-  bench.world.run_for(100s);
-  EXPECT_EQ(bench.lab->counts().renewals, 12u);
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const std::string loud = log("loud", "");
+  EXPECT_GE(loud.size(), 10U << 20);
+  EXPECT_LT(loud.size(), 11U << 20);
+  const std::string last = log("terse", "tailLines=1");  // they have run as long
+  EXPECT_EQ(loud.rfind(last.substr(0, last.size() - 1) + " "),
+            loud.rfind('\n', loud.size() - 2) + 1);
+  EXPECT_EQ(lines(log("loud", "tailLines=3")), 3);
+  EXPECT_EQ(lines(log("loud", "sinceTime=2026-01-01T00:59:59.99Z")) > 0, true);
+  EXPECT_EQ(log("loud", "limitBytes=100").size(), 100U);
+  EXPECT_LT(log("long", "timestamps=true").size(), 11U << 20);
+  EXPECT_EQ(lines(log("terse", "")), 10'000);
+  EXPECT_EQ(lines(log("terse", "sinceSeconds=9223372036854775807")), 10'000);
 }
 
 }  // namespace
