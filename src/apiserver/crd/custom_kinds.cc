@@ -153,13 +153,14 @@ void CustomKinds::accept(const kube::Object& definition, std::vector<kube::Objec
 
 // Before any of them is learnt.
 bool CustomKinds::make_room_for(const CustomNames& names) {
-  const auto known = [](const kube::Kind& kind) {
-    return kube::find_resource(kind.group, kind.version, kind.plural).has_value();
+  std::set<std::string_view> unknown;  // versions
+  const auto note = [&](const kube::Kind& kind) {
+    if (!kube::find_resource(kind.group, kind.version, kind.plural)) unknown.insert(kind.version);
   };
-  std::size_t unknown = known(names.stored) ? 0 : 1;
-  for (const kube::Kind& each : names.served) unknown += known(each) ? 0 : 1;
-  if (learnt_ + unknown > kMostKinds) return unknown == 0;
-  learnt_ += unknown;
+  note(names.stored);
+  for (const kube::Kind& each : names.served) note(each);
+  if (learnt_ + unknown.size() > kMostKinds) return unknown.empty();
+  learnt_ += unknown.size();
   return true;
 }
 
