@@ -145,24 +145,12 @@ void ApiSide::make_lab() {
       *options_.lab);
   lab::attach(scope_, *server_, *lab_, options_.usage,
               {.when_idle = options_.when_idle, .changes = [this] { return changes_; }});
-  if (options_.lab->heartbeat == lab::Heartbeat::kOnDemand)
-    lease_door_ = std::make_unique<lab::LeaseDoor>(scope_, *lab_, *server_);
 }
 
 void ApiSide::reached_at(const std::string& address, std::uint16_t port) {
   Random uids = random_.fork("own service");
   apiserver::write_own_service(*store_, address, port, scope_.executor().clock().wall(),
                                [&uids] { return kube::random_uid(uids); });
-}
-
-kube::ApiHandler& ApiSide::front() {
-  return lease_door_ ? static_cast<kube::ApiHandler&>(*lease_door_) : *server_;
-}
-
-void ApiSide::handle(apiserver::Credentials credentials, kube::ApiRequest request,
-                     Done<kube::ApiReply> done) {
-  if (lease_door_ && request.kind == kube::kLease) lab_->renew_due();
-  server_->handle(std::move(credentials), std::move(request), std::move(done));
 }
 
 void ApiSide::start_lab() {

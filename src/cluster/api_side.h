@@ -18,7 +18,7 @@
 #include "apiserver/store/store.h"
 #include "cluster/cluster.h"
 #include "cluster/own_webhooks.h"
-#include "lab/lease_door.h"
+#include "lab/lab.h"
 
 namespace berth::cluster {
 
@@ -36,9 +36,6 @@ class ApiSide {
   OwnWebhooks& own_webhooks() { return *own_webhooks_; }
 
   apiserver::Server& server() { return *server_; }
-  // The way in for callers in this process, and for others.
-  kube::ApiHandler& front();
-  void handle(apiserver::Credentials, kube::ApiRequest, Done<kube::ApiReply>);
   lab::Lab* lab() { return lab_.get(); }
 
  private:
@@ -63,7 +60,6 @@ class ApiSide {
   std::unique_ptr<apiserver::CustomKinds> custom_kinds_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<lab::Lab> lab_;
-  std::unique_ptr<lab::LeaseDoor> lease_door_;  // in virtual time
 };
 
 }  // namespace berth::cluster

@@ -183,13 +183,12 @@ apiserver::Server& Cluster::server() { return parts_->api.get()->server(); }
 const apiserver::KindRegistry& Cluster::kinds() { return server().kinds(); }
 void Cluster::handle(apiserver::Credentials credentials, kube::ApiRequest request,
                      Done<kube::ApiReply> done) {
-  parts_->api.get()->handle(std::move(credentials), std::move(request), std::move(done));
+  server().handle(std::move(credentials), std::move(request), std::move(done));
 }
 lab::Lab* Cluster::lab() { return parts_->api.get()->lab(); }
 
 std::unique_ptr<client::Transport> Cluster::owner() {
-  return std::make_unique<client::LocalTransport>(api_loop(), parts_->api.get()->front(),
-                                                  owner_of_cluster());
+  return std::make_unique<client::LocalTransport>(api_loop(), server(), owner_of_cluster());
 }
 
 }  // namespace berth::cluster

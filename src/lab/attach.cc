@@ -12,6 +12,12 @@ void attach(Scope& scope, apiserver::Server& server, Lab& lab,
   server.answer(kube::kPod, "log", [&lab](apiserver::Server::Question& question) {
     return answer_log(*question.object, question.request.raw_path, lab.wall());
   });
+  if (lab.options().heartbeat == Heartbeat::kOnDemand)
+    server.on_look(kube::kLease, [&lab](const kube::ApiRequest& asked) -> std::shared_ptr<void> {
+      if (!asked.ns.empty() && asked.ns != "kube-node-lease") return nullptr;
+      lab.renew_due();
+      return asked.verb == kube::Verb::kWatch ? lab.watch_leases() : nullptr;
+    });
   const auto deeds = std::make_shared<Deeds>(scope, lab, server, std::move(signs));
   server.page("/lab/status", [deeds](const kube::ApiRequest&) { return deeds->status(); });
   server.deed("/lab/", [deeds](const kube::ApiRequest& asked, Done<kube::ApiReply> done) {

@@ -217,6 +217,36 @@ TEST_P(WithServer, NodesThatFailSaySo) {
 }
 
 // The straight way gives what the request path gives.
+TEST_P(WithServer, LeasesOnDemandLookAsIfTheyHadBeenWrittenAllAlong) {
+  LabOptions options = options_for(1);
+  options.heartbeat = Heartbeat::kOnDemand;
+  start(options);
+  const auto ask = [&](std::string user, kube::Verb verb, std::string name) {
+    return server.call_from_outside(
+        std::move(user), TestServer::ask(verb, kube::kLease, {"kube-node-lease", std::move(name)}));
+  };
+  server.world.run_for(1h);
+  const std::uint64_t first = lab->counts().renewals;
+  EXPECT_FALSE(ask("", kube::Verb::kGet, "node-0"));
+  EXPECT_EQ(lab->counts().renewals, first) << "nobody looked who may";
+  const auto lease = ask("tester", kube::Verb::kGet, "node-0");
+  ASSERT_TRUE(lease);
+  EXPECT_LT(
+      server.world.clock().wall() -
+          *kube::parse_time(
+              std::get<kube::Object>(lease->body).member("spec")["renewTime"].text()),
+      10s);
+  EXPECT_EQ(lab->counts().renewals, first + 1);
+  {
+    const auto watch = ask("tester", kube::Verb::kWatch, "");
+    ASSERT_TRUE(watch);
+    server.world.run_for(100s);
+    EXPECT_EQ(lab->counts().renewals, first + 11);
+  }
+  server.world.run_for(100s);
+  EXPECT_EQ(lab->counts().renewals, first + 11) << "nobody watches any more";
+}
+
 TEST(StatusForms, AreTheSameOnceWritten) {
   const auto history = [](bool ask) {
     TestServer server;

@@ -25,6 +25,7 @@ class Call {
   const KindRow* row = nullptr;        // null: not a resource
   const Subresource* sub = nullptr;    // null: the resource itself
   std::vector<std::string> warnings = {};
+  std::shared_ptr<void> looked = {};  // what a look at the kind gave
 
   const kube::Kind& kind() const { return row->kind; }
   kube::Key key() const { return {request.ns, request.name}; }

@@ -42,6 +42,7 @@ class Core {
   std::map<std::string, Server::Page, std::less<>> pages = {};
   std::map<std::string, Server::Deed, std::less<>> deeds = {};
   std::map<std::pair<kube::KindId, std::string>, Server::Answer> answers = {};
+  std::map<kube::KindId, Server::Look> looks = {};
   std::set<Watching*> watches = {};
   DiscoveryCache discovery = {};
   EventExpiry events;

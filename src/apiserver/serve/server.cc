@@ -85,6 +85,8 @@ void route(CallPtr call) {
   if (Result<Ok> may = authorize(*call); !may) return call->answer(std::move(may.error()));
   if (asked.verb == Verb::kRaw) return serve_page(call);
   if (Result<Ok> fits = check_shape(*call); !fits) return call->answer(std::move(fits.error()));
+  if (const auto look = call->core.looks.find(call->row->id); look != call->core.looks.end())
+    call->looked = look->second(asked);
   dispatch(std::move(call));
 }
 
@@ -150,6 +152,10 @@ void Server::deed(std::string path, Deed deed) {
 
 void Server::answer(kube::KindId kind, std::string subresource, Answer answer) {
   core_->answers.insert_or_assign({kind, std::move(subresource)}, std::move(answer));
+}
+
+void Server::on_look(kube::KindId kind, Look look) {
+  core_->looks.insert_or_assign(kind, std::move(look));
 }
 
 KindRegistry& Server::kinds() { return core_->kinds; }

@@ -71,6 +71,10 @@ class Server final : public kube::ApiHandler {
   };
   using Answer = std::function<Result<kube::ApiReply>(Question&)>;
   void answer(kube::KindId, std::string subresource, Answer);
+  // Told of every request that may look at objects of a kind, before it is served. A watch keeps
+  // what is returned for as long as it lasts.
+  using Look = std::function<std::shared_ptr<void>(const kube::ApiRequest&)>;
+  void on_look(kube::KindId, Look);
 
   KindRegistry& kinds();
   Store& store();

@@ -48,10 +48,14 @@ Duration lasts(Core& core, const kube::Options& options) {
 
 }  // namespace
 
-Watching::Watching(Core& core, std::shared_ptr<const Kinds> kinds, const KindRow& row)
-    : core_(&core), home_(core.home()), kinds_(std::move(kinds)), row_(row) {
-  core.watches.insert(this);
-  core.traffic.watch_began(row_);
+Watching::Watching(Call& call)
+    : core_(&call.core),
+      home_(call.core.home()),
+      kinds_(call.kinds),
+      row_(*call.row),
+      looked_(std::move(call.looked)) {
+  core_->watches.insert(this);
+  core_->traffic.watch_began(row_);
 }
 
 Watching::~Watching() { leave(); }
@@ -92,6 +96,7 @@ void Watching::leave() {
   if (timeout_ != TimerId::kNone) core_->scope.cancel(timeout_);
   core_->traffic.watch_ended(row_);
   core_->watches.erase(this);
+  looked_.reset();
   core_ = nullptr;
 }
 
@@ -161,8 +166,7 @@ void serve_watch(CallPtr call) {
   // k8s 1.36: one that begins with what there is waits for its revision, others begin at once.
   when_there(waits, plan->initial_events ? plan->at_least : 0,
              [call = std::move(call), spec = std::move(spec)]() mutable {
-               const auto watching =
-                   std::make_shared<Watching>(call->core, call->kinds, *call->row);
+               const auto watching = std::make_shared<Watching>(*call);
                watching->start(std::move(spec), lasts(call->core, call->request.options));
                kube::ApiReply reply;
                reply.body = watching->stream();

@@ -12,7 +12,7 @@ namespace berth::apiserver {
 // Loop-confined to the API server's. Kept by its stream and while something is posted for it.
 class Watching final : public WatchSink, public std::enable_shared_from_this<Watching> {
  public:
-  Watching(Core&, std::shared_ptr<const Kinds>, const KindRow&);
+  explicit Watching(Call&);
   ~Watching() override;
 
   void start(WatchSpec, Duration lasts);
@@ -34,6 +34,7 @@ class Watching final : public WatchSink, public std::enable_shared_from_this<Wat
   Executor& home_;
   std::shared_ptr<const Kinds> kinds_;
   const KindRow& row_;
+  std::shared_ptr<void> looked_;
   WatchId id_ = WatchId::kNone;
   TimerId bookmark_ = TimerId::kNone, timeout_ = TimerId::kNone;
   Done<kube::WatchStream::Batch> waiting_;
