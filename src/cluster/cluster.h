@@ -62,7 +62,7 @@ struct ClusterOptions {
   std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
   std::shared_ptr<const lab::UsageRules> usage = {};       // of simulated containers
   // In virtual time: runs the task on the API loop as soon as nothing is left to do.
-  std::function<void(Task)> when_idle = {};
+  std::function<std::shared_ptr<void>(Task)> when_idle = {};
 };
 
 // Made, started and stopped on any thread; what it consists of lives on the runtime's loops "api",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/pace.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -93,16 +94,25 @@ void PacedWorld::wake() {
   });
 }
 
-void PacedWorld::when_idle(Task then) {
-  waiting_.push_back(std::move(then));
+std::shared_ptr<void> PacedWorld::when_idle(Task then) {
+  std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
+  auto wish = std::make_shared<Task>(std::move(then));
+  waiting_.push_back(wish);
   wake();
+  return wish;
+}
+
+std::size_t PacedWorld::waiting() const {
+  return static_cast<std::size_t>(std::count_if(waiting_.begin(), waiting_.end(),
+                                                [](const auto& each) { return !each.expired(); }));
 }
 
 void PacedWorld::tell_idle() {
-  for (Task& then : std::exchange(waiting_, {})) {
-    then();
-    wake();
-  }
+  for (const std::weak_ptr<Task>& each : std::exchange(waiting_, {}))
+    if (const std::shared_ptr<Task> then = each.lock()) {
+      (*then)();
+      wake();
+    }
 }
 
 void PacedWorld::again(Duration later) {

@@ -37,9 +37,10 @@ class PacedWorld {
   void start();
   void stop();
   void wake();  // something was put into a lane from outside
-  // Runs `then` outside every lane once nothing is left to do but what happens for ever.
-  void when_idle(Task then);
-  std::size_t waiting() const { return waiting_.size(); }  // for that
+  // Runs `then` outside every lane once nothing is left to do but what happens for ever, if what is
+  // returned is still held by then.
+  [[nodiscard]] std::shared_ptr<void> when_idle(Task then);
+  std::size_t waiting() const;  // for that
 
  private:
   class Gate;
@@ -56,7 +57,7 @@ class PacedWorld {
   std::function<bool()> hold_;
   Instant real_start_{}, virtual_start_{};
   std::optional<Instant> held_since_;
-  std::vector<Task> waiting_;
+  std::vector<std::weak_ptr<Task>> waiting_;
   TimerId timer_ = TimerId::kNone;
   bool posted_ = false, running_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -71,7 +71,11 @@ TEST(PacedWorld, TellsWhenNothingIsLeftToDoAtEverySpeed) {
     lane.at(
         start + 48h, [] {}, Timer::kBackground);
     std::optional<Duration> idle_after;
-    it.paced.when_idle([&] { idle_after = lane.clock().now() - start; });
+    const auto wish = it.paced.when_idle([&] { idle_after = lane.clock().now() - start; });
+    bool told = false;
+    auto given_up = it.paced.when_idle([&] { told = true; });
+    EXPECT_EQ(it.paced.waiting(), 2u);
+    given_up.reset();
     EXPECT_EQ(it.paced.waiting(), 1u);
     it.paced.start();
     it.real.run_for(9s);
@@ -81,6 +85,7 @@ TEST(PacedWorld, TellsWhenNothingIsLeftToDoAtEverySpeed) {
     EXPECT_GE(*idle_after, 10min);
     EXPECT_LT(*idle_after, 11min);
     EXPECT_EQ(it.paced.waiting(), 0u);
+    EXPECT_FALSE(told);
     it.paced.stop();
   }
 }

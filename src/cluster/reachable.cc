@@ -71,7 +71,7 @@ void ReachableCluster::Parts::build() {
       // Whoever waits for time to pass does not hold it up.
       return answering && cluster->server().open_requests() > world->waiting();
     });
-    parts.when_idle = [this](Task then) { world->when_idle(std::move(then)); };
+    parts.when_idle = [this](Task then) { return world->when_idle(std::move(then)); };
     places = &world->world();
   } else {
     // A socket knows nothing of virtual time; there webhooks are not called.

@@ -300,14 +300,15 @@ void Deeds::settle(const Wish& wish, Done<ApiReply> done) {
     return refuse(done, Reason::kBadRequest,
                   fmt::format("timeout \"{}\": write a time like 90s or 1h", limit_text));
   const auto answer = std::make_shared<Done<ApiReply>>(std::move(done));
+  std::shared_ptr<void> asked;  // goes with the timer
+  if (signs_.when_idle) asked = signs_.when_idle([answer] { (*answer)(say("idle")); });
   scope_.after(
       *limit,
-      [answer, limit_text] {
+      [answer, limit_text, asked] {
         refuse(*answer, Reason::kTimeout, fmt::format("not idle after {}", limit_text));
       },
       Timer::kBackground);
-  if (signs_.when_idle) return signs_.when_idle([answer] { (*answer)(say("idle")); });
-  look_again(0, lab_.now(), answer);
+  if (!signs_.when_idle) look_again(0, lab_.now(), answer);
 }
 
 void Deeds::look_again(std::uint64_t seen, Instant since, std::shared_ptr<Done<ApiReply>> answer) {

@@ -19,9 +19,9 @@ namespace berth::lab {
 
 // How to tell that a cluster is idle.
 struct IdleSigns {
-  // In virtual time: runs the task, on the lab's loop, as soon as nothing is left to do. Null: time
-  // is real, and what has been still for a second is idle.
-  std::function<void(Task)> when_idle = {};
+  // In virtual time: runs the task, on the lab's loop, as soon as nothing is left to do, if what is
+  // returned is still held by then. Null: time is real, and what is still for a second is idle.
+  std::function<std::shared_ptr<void>(Task)> when_idle = {};
   std::function<std::uint64_t()> changes = {};  // grows with what is done; null: never
 };
 

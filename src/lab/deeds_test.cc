@@ -200,14 +200,23 @@ TEST_F(DeedsTest, SettleAnswersOnceNothingHasChangedForAWhile) {
 }
 
 TEST_F(DeedsTest, SettleAsksWhoKnowsWhereTimeIsVirtual) {
-  Task idle;
-  start({.when_idle = [&](Task then) { idle = std::move(then); }});
+  std::weak_ptr<Task> idle;
+  start({.when_idle = [&](Task then) {
+    const auto wish = std::make_shared<Task>(std::move(then));
+    idle = wish;
+    return wish;
+  }});
   const TestServer::Answered settled = begin("settle");
   server.world.run_for(1min);
   EXPECT_EQ(said(settled), "not answered");
-  idle();
+  ASSERT_FALSE(idle.expired());
+  (*idle.lock())();
   server.world.run_for(1ms);
   EXPECT_EQ(said(settled), "idle");
+  const TestServer::Answered limited = begin("settle?timeout=5s");
+  server.world.run_for(6s);
+  EXPECT_EQ(said(limited), "not idle after 5s");
+  EXPECT_TRUE(idle.expired()) << "nobody waits for it any more";
 }
 
 }  // namespace
