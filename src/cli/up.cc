@@ -293,6 +293,10 @@ class Up {
     applier_->apply(plan_.manifests, [this, url = *url](const auto& refused) {
       for (const cluster::ApplyError& one : refused)
         context_.err << fmt::format("berth up: {}\n", one.text());
+      if (!refused.empty())
+        context_.err << fmt::format(
+            "berth up: {} of {} objects of --apply were refused; the cluster runs without them\n",
+            refused.size(), plan_.manifests.size());
       tell(url);
     });
   }

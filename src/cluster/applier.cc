@@ -9,9 +9,14 @@
 namespace berth::cluster {
 namespace {
 
-// A kind whose definition was applied a moment ago takes a moment to be served.
-constexpr int kMostTries = 20;
+// A kind whose definition was applied a moment ago takes a moment to be served, and so does the
+// service account of a new namespace to be made.
+constexpr int kMostIdleRounds = 20;
 constexpr Duration kPause = 100ms;
+
+bool may_pass(const ApplyError& refused) {
+  return refused.error.reason == Reason::kNotFound || refused.error.reason == Reason::kForbidden;
+}
 
 int turn_of(const kube::Object& object) {
   if (object.kind() == kube::kNamespace) return 0;
@@ -38,39 +43,42 @@ void Applier::apply(std::vector<kube::Object> objects,
   objects_ = std::move(objects);
   done_ = std::move(done);
   at_ = 0;
-  tries_ = 0;
+  idle_rounds_ = 0;
   refused_.clear();
   next();
 }
 
 void Applier::next() {
-  if (at_ == objects_.size()) {
-    const auto done = std::exchange(done_, nullptr);
-    return done(std::move(refused_));
-  }
+  if (at_ == objects_.size()) return end_round();
   const kube::Object& object = objects_[at_];
   kube::Key key = object.key();
   if (kube::kind_of(object.kind()).namespaced && key.ns.empty()) key.ns = "default";
   api_.patch(object.kind(), key, object.json(), kube::PatchType::kApply,
              scope_.done<kube::Object>(60s,
                                        [this](Result<kube::Object> applied) {
-                                         if (!applied) return again_or(std::move(applied.error()));
+                                         if (!applied)
+                                           refused_.push_back(
+                                               {objects_[at_], std::move(applied.error())});
                                          ++at_;
-                                         tries_ = 0;
                                          next();
                                        }),
              "", {.force = true, .field_manager = manager_});
 }
 
-void Applier::again_or(Error error) {
-  if (error.reason == Reason::kNotFound && ++tries_ < kMostTries) {
-    scope_.after(kPause, [this] { next(); });
-    return;
+void Applier::end_round() {
+  idle_rounds_ = refused_.size() < objects_.size() ? 0 : idle_rounds_ + 1;
+  const bool wait = idle_rounds_ > 0;
+  if (refused_.empty() ||
+      (wait && (idle_rounds_ == kMostIdleRounds ||
+                std::none_of(refused_.begin(), refused_.end(), &may_pass)))) {
+    const auto done = std::exchange(done_, nullptr);
+    return done(std::move(refused_));
   }
-  refused_.push_back({objects_[at_], std::move(error)});
-  ++at_;
-  tries_ = 0;
-  next();
+  objects_.clear();
+  for (ApplyError& each : std::exchange(refused_, {})) objects_.push_back(std::move(each.object));
+  at_ = 0;
+  if (!wait) return next();
+  scope_.after(kPause, [this] { next(); });
 }
 
 }  // namespace berth::cluster

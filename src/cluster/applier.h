@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes manifests into a cluster as `kubectl apply --server-side` does, one after another, what
-// others need first: namespaces, then definitions of kinds, then the rest in the order given.
+// others need first: namespaces, then definitions of kinds, then the rest in the order given. What
+// is refused comes again once others are there, for it may need them.
 #pragma once
 
 #include <functional>
@@ -29,15 +30,15 @@ class Applier {
 
  private:
   void next();
-  void again_or(Error);
+  void end_round();
 
   Scope& scope_;
   client::Api api_;
   std::string manager_;
-  std::vector<kube::Object> objects_;
+  std::vector<kube::Object> objects_;  // of this round
   std::size_t at_ = 0;
-  int tries_ = 0;
-  std::vector<ApplyError> refused_;
+  int idle_rounds_ = 0;              // in which nothing was applied, one after another
+  std::vector<ApplyError> refused_;  // in this round
   std::function<void(std::vector<ApplyError>)> done_;
 };
 
