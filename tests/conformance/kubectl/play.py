@@ -170,8 +170,13 @@ def unexpected(answer):
     return ("fails" in how) != (answer["code"] != 0)
 
 
+def told_of(answer):
+    return (f"$ kubectl {answer['command']}\n  exit code {answer['code']}: "
+            + "\n  ".join(answer["error"][:10] or answer["out"][:5]))
+
+
 def differences(real, ours):
-    """One text for each command whose outputs differ."""
+    """One text for each command whose outputs differ, or that does not end as it should."""
     for theirs, mine in zip(real, ours):
         how, name = theirs["how"], theirs["command"]
         if "up" in how:
@@ -181,6 +186,10 @@ def differences(real, ours):
         if theirs["code"] != mine["code"]:
             yield (f"$ kubectl {name}\n  exit code {mine['code']} instead of {theirs['code']}\n  "
                    + "\n  ".join(mine["error"][:10] or mine["out"][:10]))
+            continue
+        # Both may fail alike where neither should, or succeed where commands.txt says that they fail.
+        if unexpected(mine):
+            yield told_of(mine)
             continue
         if {"quiet", "until", "exit"} & set(how):
             continue
@@ -245,7 +254,7 @@ def both(options):
         told = list(differences(real, ours))
         for text in told:
             print(text)
-        print(f"{kubectl}: {len(real)} commands, {len(told)} differ")
+        print(f"{kubectl}: {len(real)} commands, {len(told)} differ or end unexpectedly")
         failed += len(told)
     return 1 if failed else 0
 
@@ -275,8 +284,7 @@ def main():
 
     def report(answer):
         if unexpected(answer) and "up" not in answer["how"]:
-            print(f"$ kubectl {answer['command']}\n  exit code {answer['code']}: "
-                  + "\n  ".join(answer["error"][:10] or answer["out"][:5]))
+            print(told_of(answer))
     answers = record(options.kubectl, options.kubeconfig, report)
     pathlib.Path(options.out).write_text(json.dumps(answers, indent=1))
     return 0
