@@ -269,12 +269,13 @@ TEST(StageFiles, ThatAreNotUnderstoodNameTheirLine) {
   }
 }
 
-// KWOK's own stages, where its sources are at hand (BERTH_KWOK_DIR names the folder).
+// KWOK's own stages, where its sources are at hand (BERTH_KWOK_DIR names the folder), as they are in
+// e2e_up_kwok_stages.
 class KwokStages : public testing::Test {
  protected:
   void SetUp() override {
     const char* folder = std::getenv("BERTH_KWOK_DIR");
-    if (folder == nullptr)
+    if (folder == nullptr || *folder == '\0')
       GTEST_SKIP() << "BERTH_KWOK_DIR is not set: let it name KWOK's sources, as `cd "
                       "tools/real/kwok && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok` prints them";
     root = std::filesystem::path(folder) / "kustomize" / "stage";
