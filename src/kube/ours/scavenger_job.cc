@@ -2,12 +2,13 @@
 // ScavengerJob: work that runs in what nobody else needs, and that goes when somebody does.
 #include "kube/ours/ours.h"
 #include "kube/ours/scavenger_fields.h"
+#include "kube/ours/scavenger_job_view.h"
 #include "kube/schema/messages.h"
 
 namespace berth::kube {
 namespace {
 
-constexpr std::int64_t kMostMembers = 1'000, kMostMounts = 64, kMostTimes = 50, kMostNodes = 100;
+constexpr std::int64_t kMostMembers = 1'000, kMostMounts = 64, kMostTimes = 50;
 
 Field mounts(std::string name, std::string_view what) {
   return list(std::move(name), object("", {text("name").min(1).max(253).required(),
@@ -111,16 +112,21 @@ std::vector<Field> status() {
       integer("started").at_least(0).doc("Attempts in which every member ran."),
       text("jobName").max(253),
       text("jobUid").max(128).doc("Pods are told to be its by this alone."),
+      text("launcherUid").max(128).doc("Of an MPIJob: the Job of its launcher, likewise."),
+      object("holds", {integer("members").at_least(1), map("requests", quantity("")),
+                       boolean("together"), map("launcher", quantity(""))})
+          .doc("What the open attempt was started with, a member; a spec that is changed meanwhile "
+               "counts from the next one on."),
       text("decidedAt").max(64).doc("The revision on which the last start was decided."),
       time("waitingSince"),
       time("notBefore").doc("Where it backs off: until then."),
       list("nodes", text("").max(253))
           .atomic()
-          .max(kMostNodes)
+          .max(kMostNamedNodes)
           .doc("Where the open attempt may go, if the threshold is one of nodes."),
       list("avoid", text("").max(253))
           .atomic()
-          .max(kMostNodes)
+          .max(kMostNamedNodes)
           .doc("Where it may not go: nodes that are kept for a job that has waited longer."),
       object("cost",
              {time("since"), integer("rateMilli").at_least(0), integer("windowSeconds").at_least(0),
@@ -188,7 +194,10 @@ std::vector<Field> program_members() {
       map("nodeSelector", text("").max(63)),
       integer("runAsUser").at_least(0).at_most(4'294'967'295).doc("Not root, unless it is 0."),
       text("serviceAccountName").max(253),
-      integer("terminationGracePeriodSeconds").at_least(0).at_most(3'600),
+      integer("terminationGracePeriodSeconds")
+          .at_least(0)
+          .at_most(3'600)
+          .doc("The policy's graceMax caps it."),
   };
 }
 
@@ -204,9 +213,10 @@ std::vector<Field> scavenger_members() {
              {positive_duration("interval")
                   .doc("How often the program writes one; less than duration."),
               duration("maxNotice").doc("How long before its end it wants to be asked for one.")}),
-      duration("minRun").doc("Not interrupted before, if there is any other choice."),
+      duration("minRun").doc(
+          "Not interrupted before, if there is any other choice; the policy's minRunMax caps it."),
       integer("maxInterruptions")
-          .at_least(0)
+          .at_least(1)
           .at_most(1'000)
           .doc("After so many it starts in the class scavenger-starved, which goes last."),
       text("lostNode")
@@ -221,7 +231,8 @@ std::vector<Field> scavenger_members() {
       object("elastic",
              {map("min", quantity("")).max(12).required().doc("What it can live on, a member.")})
           .doc("It is made smaller before it is ended."),
-      duration("estimatedRuntime").doc("Of the whole job, without interruptions."),
+      duration("estimatedRuntime")
+          .doc("Of the whole job, without interruptions; for people, nothing is decided by it."),
   };
 }
 

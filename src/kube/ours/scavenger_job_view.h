@@ -16,6 +16,9 @@ inline constexpr std::string_view kScavengerPending = "Pending", kScavengerRunni
                                   kScavengerInterrupted = "Interrupted",
                                   kScavengerCompleted = "Completed", kScavengerFailed = "Failed";
 
+// So many nodes are named in a status at most: as many as a gang may have members.
+inline constexpr std::int64_t kMostNamedNodes = 5'000;
+
 // An object that is mounted: a claim, a ConfigMap or a Secret.
 struct MountedReference {
   std::string name, mount_path, sub_path;

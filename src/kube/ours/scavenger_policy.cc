@@ -40,6 +40,9 @@ std::vector<Field> spec() {
       positive_duration("windowMax").doc("Longer durations protect as this one. Default: 4h."),
       object("weights", {quantity("core"), quantity("gib"), quantity("gpu")})
           .doc("What a second of each is worth. Default: 1, 125m and 16."),
+      duration("minRunMax").doc("A job's minRun counts as this one at most. Default: 1h."),
+      positive_duration("graceMax")
+          .doc("The longest terminationGracePeriodSeconds of pods of scavengers. Default: 5m."),
       positive_duration("startGrace")
           .doc("A start whose members are not placed by then is taken back. Default: 60s."),
       duration("maxNotice")

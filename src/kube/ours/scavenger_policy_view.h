@@ -32,6 +32,8 @@ struct ScavengerPolicy {
   Duration default_duration = 30min;
   Duration window_min = 15min, window_max = 4h;
   std::int64_t core_milli = 1'000, gib_milli = 125, gpu_milli = 16'000;  // what a second is worth
+  Duration min_run_max = 1h;   // nobody's minRun counts as more
+  Duration grace_max = 5min;   // between being told to stop and being killed
   Duration start_grace = 60s;
   Duration max_notice = 0s;
 
@@ -103,6 +105,8 @@ inline ScavengerPolicy read_scavenger_policy(const Object* policy) {
   out.core_milli = milli(spec["weights"]["core"], out.core_milli);
   out.gib_milli = milli(spec["weights"]["gib"], out.gib_milli);
   out.gpu_milli = milli(spec["weights"]["gpu"], out.gpu_milli);
+  out.min_run_max = at_least(spec["minRunMax"], 0s, out.min_run_max);
+  out.grace_max = at_least(spec["graceMax"], 1s, out.grace_max);
   out.start_grace = at_least(spec["startGrace"], 1s, out.start_grace);
   out.max_notice = at_least(spec["maxNotice"], 0s, out.max_notice);
 

@@ -79,7 +79,7 @@ class Look {
   void times() {
     constexpr Duration kSome{1};
     const auto duration = time("duration", spec_["duration"], kSome);
-    time("minRun", spec_["minRun"], Duration{});
+    const auto min_run = time("minRun", spec_["minRun"], Duration{});
     time("estimatedRuntime", spec_["estimatedRuntime"], kSome);
     const json::Slice checkpoint = spec_["checkpoint"];
     const auto interval = time("checkpoint.interval", checkpoint["interval"], kSome);
@@ -104,10 +104,24 @@ class Look {
                       kube::duration_text(rules_.window_max),
                       kube::duration_text(*duration < rules_.window_min ? rules_.window_min
                                                                         : rules_.window_max)));
+    if (min_run && *min_run > rules_.min_run_max)
+      findings_.warn(At("spec.minRun"),
+                     fmt::format("the policy spares a run for {} at most; that counts",
+                                 kube::duration_text(rules_.min_run_max)));
+    grace(spec_["terminationGracePeriodSeconds"], At("spec.terminationGracePeriodSeconds"));
+    grace(spec_["job"]["template"]["spec"]["terminationGracePeriodSeconds"],
+          At("spec.job.template.spec.terminationGracePeriodSeconds"));
     if (notice && *notice > rules_.max_notice)
       findings_.warn(
           At("spec.checkpoint.maxNotice"),
           fmt::format("the policy gives {} at most", kube::duration_text(rules_.max_notice)));
+  }
+
+  void grace(json::Slice seconds, const At& at) {
+    if (std::chrono::seconds(seconds.integer().value_or(0)) > rules_.grace_max)
+      findings_.warn(
+          at, fmt::format("the policy gives {} at most; who needs the room waits as long",
+                          kube::duration_text(rules_.grace_max)));
   }
 
   void elastic(const Amounts& amounts) {

@@ -14,6 +14,7 @@ struct JobRules {
   Duration default_duration = 30min;
   Duration window_min = 15min, window_max = 4h;
   Duration max_notice = 0s;
+  Duration min_run_max = 1h, grace_max = 5min;
 };
 
 // Of a ScavengerJob of either group that is created or whose spec changes and that is not being

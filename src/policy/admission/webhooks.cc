@@ -216,7 +216,9 @@ void take_in(const kube::Object* policy, bool operator_works, Surroundings& into
   into.rules = {.default_duration = said.default_duration,
                 .window_min = said.window_min,
                 .window_max = said.window_max,
-                .max_notice = said.max_notice};
+                .max_notice = said.max_notice,
+                .min_run_max = said.min_run_max,
+                .grace_max = said.grace_max};
 }
 
 void take_in(const std::vector<kube::Object>& priority_classes, Surroundings& into) {

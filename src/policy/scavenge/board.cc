@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kLongestWindow = 366 * 86'400;
 constexpr int kMostSteps = 1000;
+constexpr std::int64_t kMostMembers = 1'000'000;
 
 // When the attempt that is under way began: the last of the starts.
 WallTime started_of(json::Slice status) {
@@ -55,10 +56,10 @@ void Board::put(const kube::Object& object) {
   if (kind.kind == "ScavengerPolicy") {
     if (object.name() != kube::kScavengerPolicyName) return;
     const kube::ScavengerPolicy policy = kube::read_scavenger_policy(&object);
-    rules_ = {.honour_budgets = policy.honour_pdbs,
-              .most_notice = policy.max_notice,
-              .reclaim = policy.reclaim};
-    return;
+    return take_rules({.honour_budgets = policy.honour_pdbs,
+                       .most_notice = policy.max_notice,
+                       .most_min_run = policy.min_run_max,
+                       .reclaim = policy.reclaim});
   }
   if (kind.kind != "ScavengerJob") return;
   forget(object.uid());
@@ -68,23 +69,34 @@ void Board::put(const kube::Object& object) {
                .key = object.key(),
                .uid = std::string(object.uid()),
                .job_uid = view.job_uid(),
+               .launcher_uid = view.status()["launcherUid"].text(),
                .basis = read_cost_basis(view.status()["cost"]),
                .started = started_of(view.status()),
-               .min_run = view.min_run().value_or(Duration{}),
+               .min_run = std::min(view.min_run().value_or(Duration{}), rules_.most_min_run),
+               .asked_min_run = view.min_run().value_or(Duration{}),
                .max_notice = std::max(view.checkpoint().max_notice, Duration{}),
-               .members = std::max(view.replicas(), 1)};
+               .members = static_cast<int>(std::clamp<std::int64_t>(
+                   view.status()["holds"]["members"].integer().value_or(view.replicas()), 1,
+                   kMostMembers))};
   read_request(object, job);
   job.smallest = kube::parse_resource_list(view.spec()["elastic"]["min"], "spec.elastic.min")
                      .value_or(kube::ResourceList());
   attempts_[job.uid] = job.job_uid;
+  if (!job.launcher_uid.empty()) launchers_[job.launcher_uid] = job.job_uid;
   std::string controller = job.job_uid;
   jobs_.insert_or_assign(std::move(controller), std::move(job));
 }
 
 void Board::remove(const kube::Object& last) {
   const kube::Kind& kind = kube::kind_of(last.kind());
-  if (kind.kind == "ScavengerPolicy" && last.name() == kube::kScavengerPolicyName) rules_ = {};
+  if (kind.kind == "ScavengerPolicy" && last.name() == kube::kScavengerPolicyName)
+    take_rules({});
   if (kind.kind == "ScavengerJob") forget(last.uid());
+}
+
+void Board::take_rules(const DoorRules& rules) {
+  rules_ = rules;
+  for (auto& [uid, job] : jobs_) job.min_run = std::min(job.asked_min_run, rules.most_min_run);
 }
 
 void Board::forget(std::string_view uid) {
@@ -92,7 +104,10 @@ void Board::forget(std::string_view uid) {
   if (attempt == attempts_.end()) return;
   // Its controller may be another job's by now, if somebody wrote nonsense into a status.
   const auto job = jobs_.find(attempt->second);
-  if (job != jobs_.end() && job->second.uid == uid) jobs_.erase(job);
+  if (job != jobs_.end() && job->second.uid == uid) {
+    if (!job->second.launcher_uid.empty()) launchers_.erase(job->second.launcher_uid);
+    jobs_.erase(job);
+  }
   attempts_.erase(attempt);
 }
 

@@ -23,10 +23,12 @@ struct BoardJob {
   kube::KindId kind{};
   kube::Key key = {};
   std::string uid = {};
-  std::string job_uid = {};             // the controller of its pods
+  std::string job_uid = {};             // the controller of its pods,
+  std::string launcher_uid = {};        // and that of an MPIJob's launcher
   std::optional<CostBasis> basis = {};  // none yet: nothing is lost
   WallTime started = {};                // the attempt; 0: not all of it runs
   Duration min_run{};                   // before that it goes after those that ran as long
+  Duration asked_min_run{};             // of which the policy lets min_run be so much
   Duration max_notice{};                // how long it wants to be asked before it is ended
   int members = 1;
   kube::ResourceList smallest = {};       // what a member can do with; empty: it is not elastic
@@ -38,6 +40,7 @@ struct BoardJob {
 struct DoorRules {
   bool honour_budgets = false;  // scavengerPdbs: Honour
   Duration most_notice{};       // nobody is asked for longer
+  Duration most_min_run = 1h;   // nobody is spared for longer
   bool reclaim = false;         // the operator makes room for pods that may not preempt
   friend bool operator==(const DoorRules&, const DoorRules&) = default;
 };
@@ -56,7 +59,10 @@ class Board {
   std::size_t size() const { return jobs_.size(); }
   // By the uid of the controller of a pod. Null: no job's. Valid until the next change.
   const BoardJob* of_controller(std::string_view uid) const {
-    const auto found = jobs_.find(uid);
+    auto found = jobs_.find(uid);
+    if (found == jobs_.end())
+      if (const auto launcher = launchers_.find(uid); launcher != launchers_.end())
+        found = jobs_.find(launcher->second);
     return found == jobs_.end() ? nullptr : &found->second;
   }
   const DoorRules& rules() const { return rules_; }
@@ -75,9 +81,11 @@ class Board {
   template <class T>
   using ByText = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
   void forget(std::string_view uid);
+  void take_rules(const DoorRules&);
 
   ByText<BoardJob> jobs_;         // by job_uid
-  ByText<std::string> attempts_;  // uid of the ScavengerJob -> job_uid
+  ByText<std::string> attempts_;   // uid of the ScavengerJob -> job_uid
+  ByText<std::string> launchers_;  // uid of the Job of an MPIJob's launcher -> job_uid
   DoorRules rules_;
 };
 
