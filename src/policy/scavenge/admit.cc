@@ -17,7 +17,7 @@
 namespace berth::scavenge {
 namespace {
 
-constexpr std::size_t kMostNamed = 256;  // nodes that a start names
+constexpr std::size_t kMostNamed = 256;  // nodes that a start names, if it needs no more
 constexpr std::string_view kAnyGpu = "gpu";
 
 int threshold_of(const AdmitQuestion& question) {
@@ -75,7 +75,9 @@ class Allowance {
     return all;
   }
   static std::int64_t asked(const Waiting& job, const std::string& resource) {
-    return saturating_multiply(sum(job.member, resource), std::max(1, job.members));
+    return saturating_add(
+        saturating_multiply(sum(job.member, resource), std::max(1, job.members)),
+        job.beside ? sum(*job.beside, resource) : 0);
   }
   static std::string text(const std::string& resource, std::int64_t amount) {
     return resource == kAnyGpu ? fmt::format("{}", amount) : amount_text(resource, amount);
@@ -129,7 +131,9 @@ class Turns {
       const Waiting& job = question_.waiting[queue.jobs[queue.at]];
       const auto weight = question_.weights.find(queue.user);
       const double divisor = weight == question_.weights.end() ? 1 : std::max(1e-6, weight->second);
-      queue.share += static_cast<double>(rate_milli(job.member, job.members)) / 1000 / divisor;
+      std::int64_t rate = rate_milli(job.member, job.members);
+      if (job.beside) rate = saturating_add(rate, rate_milli(*job.beside, 1));
+      queue.share += static_cast<double>(rate) / 1000 / divisor;
     }
     if (++queue.at < queue.jobs.size()) next_.emplace(queue.share, queue.user, q);
   }
@@ -203,6 +207,10 @@ class Admission {
     const Amounts member = room_.amounts(job.member);
     Amounts all = member;
     for (std::int64_t& amount : all) amount = saturating_multiply(amount, members);
+    if (job.beside) {
+      const Amounts more = room_.amounts(*job.beside);
+      for (std::size_t r = 0; r < all.size(); ++r) all[r] = saturating_add(all[r], more[r]);
+    }
     if (const int resource = room_.short_of(all, held_); resource >= 0) {
       const bool for_another =
           keeper_ != nullptr && room_.short_of(all, Amounts(all.size(), 0)) < 0;
@@ -227,14 +235,22 @@ class Admission {
     std::int64_t count = 0;
     for (const Placement& each : placed) count += each.members;
     if (count >= members) {
-      Start& start = answer_.starts.emplace_back(Start{.uid = job.uid});
+      std::vector<std::uint32_t> nodes;
       if (question_.rules.scope != ThresholdScope::kCluster)
-        for (const std::uint32_t n : room_.with_room(shape, kMostNamed, kept_))
-          start.nodes.push_back(room_.node(n));
-      start.avoid = kept_names_;
+        nodes = room_.with_room(shape, std::max(kMostNamed, placed.size()), kept_);
       room_.take(shape, placed);
-      if (allowance != nullptr) allowance->add(job);
-      return true;
+      if (!job.beside || place_beside(job, nodes)) {
+        Start& start = answer_.starts.emplace_back(Start{.uid = job.uid});
+        for (const std::uint32_t n : nodes) start.nodes.push_back(room_.node(n));
+        start.avoid = kept_names_;
+        if (allowance != nullptr) allowance->add(job);
+        return true;
+      }
+      room_.give_back(shape, placed);
+      maybe_keep(job, all);
+      return wait(job, WaitReason::kNoFit,
+                  fmt::format("its members fit on the nodes, but not the launcher, which asks for {}",
+                              room_.text(room_.amounts(*job.beside))));
     }
     WaitReason reason = WaitReason::kNoFit;
     if (keeper_ != nullptr) {
@@ -249,6 +265,18 @@ class Admission {
     if (reason != WaitReason::kReserved) maybe_keep(job, all);
     if (any_node) misfits_[member] = {members, count, reason};
     return misfit(job, reason, count, members, member);
+  }
+
+  // The pod beside the members, where there is room for one with them.
+  bool place_beside(const Waiting& job, std::vector<std::uint32_t>& named) {
+    const Shape one = room_.shape_beside(job);
+    const std::vector<Placement> placed = room_.first_fit(one, 1, kept_);
+    if (placed.empty()) return false;
+    room_.take(one, placed);
+    const std::uint32_t node = placed.front().node;
+    if (!named.empty() && std::find(named.begin(), named.end(), node) == named.end())
+      named.push_back(node);
+    return true;
   }
 
   bool misfit(const Waiting& job, WaitReason reason, std::int64_t placed, std::int64_t members,

@@ -51,7 +51,8 @@ struct Waiting {
   WallTime waiting_since = {};
   kube::ResourceList member = {};  // requests of one
   int members = 1;
-  std::vector<std::string> node_names = {};  // it may go to; empty: any
+  std::optional<kube::ResourceList> beside = {};  // requests of one more pod: a launcher
+  std::vector<std::string> node_names = {};       // it may go to; empty: any
   std::optional<WallTime> not_before = {};   // backing off
 };
 struct AdmitQuestion {

@@ -27,9 +27,14 @@ Room::Room(const AdmitQuestion& question, int threshold_percent)
     : scope_(question.rules.scope), mode_(question.rules.mode), percent_(threshold_percent) {
   resources_ = {"cpu", "memory"};
   std::set<std::string_view> others;
-  for (const Waiting& waiting : question.waiting)
-    for (const auto& [resource, quantity] : waiting.member)
+  const auto collect = [&others](const kube::ResourceList& asked) {
+    for (const auto& [resource, quantity] : asked)
       if (resource != "cpu" && resource != "memory") others.insert(resource);
+  };
+  for (const Waiting& waiting : question.waiting) {
+    collect(waiting.member);
+    if (waiting.beside) collect(*waiting.beside);
+  }
   resources_.insert(resources_.end(), others.begin(), others.end());
   for (std::size_t r = 0; r < resources_.size(); ++r)
     counted_.push_back(r < kAlways || is_extended(resources_[r]));
@@ -97,6 +102,12 @@ Shape Room::shape(const Waiting& waiting) const {
   shape.nodes.erase(std::unique(shape.nodes.begin(), shape.nodes.end()), shape.nodes.end());
   shape.nowhere = !waiting.node_names.empty() && shape.nodes.empty();
   return shape;
+}
+
+Shape Room::shape_beside(const Waiting& waiting) const {
+  Shape one = shape(waiting);
+  one.member = amounts(*waiting.beside);
+  return one;
 }
 
 std::string Room::text(const Amounts& amounts) const {
@@ -210,6 +221,11 @@ void Room::take(const Shape& shape, const std::vector<Placement>& placements) {
       at(left_, placement.node, r) -= taken;
       used_[r] = saturating_add(used_[r], taken);
     }
+}
+
+void Room::give_back(const Shape& shape, std::vector<Placement> placements) {
+  for (Placement& each : placements) each.members = -each.members;
+  take(shape, placements);
 }
 
 bool Room::within_threshold_when_empty(const Amounts& candidate) const {

@@ -33,6 +33,7 @@ class Room {
 
   Amounts amounts(const kube::ResourceList&) const;
   Shape shape(const Waiting&) const;
+  Shape shape_beside(const Waiting&) const;  // of the pod beside its members
   const std::string& resource(std::size_t r) const { return resources_[r]; }
   std::string text(const Amounts&) const;  // "cpu 4, memory 8Gi"
 
@@ -47,6 +48,7 @@ class Room {
   std::vector<std::uint32_t> with_room(const Shape&, std::size_t most,
                                        const std::vector<bool>& without) const;
   void take(const Shape&, const std::vector<Placement>&);
+  void give_back(const Shape&, std::vector<Placement>);
 
   // The nodes that have the least to give up until the members fit; none where they never will.
   std::vector<std::uint32_t> nodes_to_keep(const Shape&, std::int64_t members) const;
