@@ -37,6 +37,7 @@ struct ControllersOptions {
   ServingFlags serving{.secure_port = 10257};
   std::string log_level = "info", log_format = "text";
   std::string job_kinds = {};  // a folder; "": none besides the built-in ones
+  std::string gateway = {};
   WebhookFlags webhooks;
   bool remove = false, force = false;
 
@@ -71,7 +72,9 @@ class RunningControllers {
       homes_.push_back(std::make_unique<runtime::Home>(
           scope, place.empty() ? *cluster_->transport : *ways_.back(), metrics_, log_,
           random_.fork("home " + place),
-          *controllers::make_controllers(options.names(), {.job_kinds = job_kinds}),
+          *controllers::make_controllers(
+              options.names(),
+              {.job_kinds = job_kinds, .gateway = [url = options.gateway] { return url; }}),
           home_options(options, place)));
     }
   }
@@ -177,6 +180,12 @@ class RunningControllers {
 Result<int> run_controllers(const ControllersOptions& options) {
   const Result<scheduler::SecurePortOptions> port = options.serving.options();
   if (!port) return tl::unexpected(port.error());
+  if (const std::string& url = options.gateway;
+      !url.empty() && ((!url.starts_with("https://") && !url.starts_with("http://")) ||
+                       url.ends_with('/')))
+    return tl::unexpected(usage_error(fmt::format(
+        "--gateway {}: write where pods reach it, such as https://berth-gateway.berth-system.svc",
+        url)));
   if (const auto known = controllers::make_controllers(options.names()); !known)
     return tl::unexpected(usage_error("--only: " + known.error().message));
   const auto job_kinds = read_job_kinds(options.job_kinds);
@@ -218,6 +227,10 @@ Command controllers() {
             "NS")
       .flag("--job-kinds", &options->job_kinds,
             "kinds of applications besides the built-in ones: a folder of files", "DIR")
+      .flag("--gateway", &options->gateway,
+            "where pods of ScavengerJobs report checkpoints, such as "
+            "https://berth-gateway.berth-system.svc; default: they are told nothing",
+            "URL")
       .flag("--only", &options->only, "these alone; default: all that Berth adds to a cluster",
             "NAME")
       .choice("--leader-elect", &options->leader_elect, {"true", "false"},

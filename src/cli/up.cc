@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // berth up: a Kubernetes cluster in one process.
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -265,7 +266,12 @@ class Up {
 
  private:
   cluster::ReachableOptions watched(cluster::ReachableOptions options) {
-    if (!without(options_, "gateway")) options.cluster.watch_scheduler = &tap_;
+    if (without(options_, "gateway")) return options;
+    options.cluster.watch_scheduler = &tap_;
+    // It takes its port when the cluster runs.
+    options.cluster.gateway = [port = gateway_port_] {
+      return *port == 0 ? std::string() : fmt::format("http://127.0.0.1:{}", port->load());
+    };
     return options;
   }
 
@@ -313,6 +319,7 @@ class Up {
                                                 metrics_, log_, std::move(plan));
     const auto ports = gateway_->start();
     if (!ports) return tl::unexpected(ports.error());
+    *gateway_port_ = ports->main;
     page_ = fmt::format("http://127.0.0.1:{}/ui/#token={}", ports->main,
                         plan_.cluster.cluster.owner_token);
     return Ok{};
@@ -369,6 +376,8 @@ class Up {
   Metrics metrics_;
   std::string kubeconfig_;  // that was written
   gateway::Tap tap_;
+  const std::shared_ptr<std::atomic<std::uint16_t>> gateway_port_ =
+      std::make_shared<std::atomic<std::uint16_t>>(0);  // 0: it does not run yet
   cluster::ReachableCluster cluster_;
   std::unique_ptr<client::Cluster> itself_;
   std::unique_ptr<client::Transport> way_in_;  // null where time is virtual

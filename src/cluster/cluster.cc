@@ -83,7 +83,10 @@ void Cluster::Parts::start_controllers() {
     heartbeats = std::make_unique<LabHeartbeats>(lab->silence());
   auto wanted = controllers::make_controllers(
       options.controllers,
-      {.root_ca = options.ca_pem, .heartbeats = heartbeats.get(), .job_kinds = options.job_kinds});
+      {.root_ca = options.ca_pem,
+       .heartbeats = heartbeats.get(),
+       .job_kinds = options.job_kinds,
+       .gateway = options.gateway});
   BERTH_CHECK(wanted.has_value(), "the list of controllers was checked before");
   if (wanted->empty()) return;
   runtime::HomeOptions home{.instance = "berth"};
@@ -102,7 +105,7 @@ void Cluster::Parts::start_controllers() {
       controllers::names_of(controllers::Registration::Whose::kBerth);
   if (std::any_of(ours.begin(), ours.end(),
                   [&](const std::string& name) { return own.count(name) > 0; })) {
-    client::Transport& reclaims = transport_of(component(controller_user("berth-reclaim")));
+    client::Transport& reclaims = transport_of(component(controller_user(kReclaimer)));
     reclaimer.make("reclaim", [this, &reclaims](Scope& scope) {
       auto it = std::make_unique<scheduler::Reclaimer>(
           scope, reclaims, metrics, log, random.fork("reclaim"), scheduler::default_profile());

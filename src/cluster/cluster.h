@@ -59,6 +59,9 @@ struct ClusterOptions {
   scheduler::SchedulerObserver* watch_scheduler = nullptr;
   std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
   std::vector<controllers::JobKind> job_kinds = {};        // besides those that are built in
+  // "http://127.0.0.1:8080", its gateway, of which pods are told; "" while there is none. Asked on
+  // the controllers' loop; null: there never is.
+  std::function<std::string()> gateway = {};
   std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
   std::shared_ptr<const lab::UsageRules> usage = {};       // of simulated containers
   // In virtual time: runs the task on the API loop as soon as nothing is left to do.

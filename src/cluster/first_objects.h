@@ -21,5 +21,7 @@ bool runs_ours(const ClusterOptions&);
 kube::User owner_of_cluster();
 // The user that a controller acts as.
 std::string controller_user(std::string_view controller);
+// Makes room for ordinary pods; no controller, but it has an account like theirs.
+inline constexpr std::string_view kReclaimer = "berth-reclaim";
 
 }  // namespace berth::cluster

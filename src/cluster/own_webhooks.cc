@@ -18,6 +18,7 @@ admission::Accounts accounts_here() {
   for (const std::string& name : controllers::names_of(controllers::Registration::Whose::kBerth))
     out.ours.insert(controller_user(name));
   out.ours.insert("system:kube-scheduler");  // ours, with its doors
+  out.ours.insert(controller_user(kReclaimer));
   return out;
 }
 
