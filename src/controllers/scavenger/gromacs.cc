@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GromacsToTune runs as a ScavengerJob of the largest size that finds room: one that does not
-// start within its patience goes and the next smaller one is tried; whoever was interrupted may
-// begin with the largest again. The number of a ScavengerJob is written before it is made.
+// start within its patience goes and the next smaller one is tried. One that was interrupted keeps
+// its place in the queue: it changes its size, to a larger one if that would start now. The number
+// of a ScavengerJob, and its size, are written before it is made or changed.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "controllers/pods.h"
 #include "controllers/scavenger/configurations.h"
+#include "controllers/scavenger/job_builder.h"
+#include "controllers/scavenger/queue_facts.h"
 #include "controllers/status.h"
 #include "json/writer.h"
 #include "kube/ours/ours.h"
 #include "kube/ours/reasons.h"
 #include "kube/ours/scavenger_job_view.h"
 #include "kube/time.h"
+#include "policy/scavenge/admit.h"
 #include "runtime/controller.h"
 
 namespace berth::controllers {
@@ -29,8 +34,9 @@ constexpr Duration kDefaultPatience = 10min;
 
 class GromacsRun {
  public:
-  GromacsRun(const View& view, const Object& object, WallTime now)
+  GromacsRun(const View& view, QueueFacts& facts, const Object& object, WallTime now)
       : view_(view),
+        facts_(facts),
         object_(object),
         spec_(object.member("spec")),
         now_(now),
@@ -86,24 +92,74 @@ class GromacsRun {
 
   // The next ScavengerJob, of this size: first its number.
   void open(std::int64_t size) {
-    current_ = size;
     ++made_;
+    status_.number("made", made_);
+    status_.text("scavengerJob", name_of_job(made_)).text("scavengerJobUid", "");
+    status_.text("phase", kube::kScavengerPending);
+    try_size(size);
+    after_.push_back(create());
+  }
+  void try_size(std::int64_t size) {
+    current_ = size;
     states_[at(size)] = "Waiting";
     ++tried_[at(size)];
-    status_.number("current", current_).number("made", made_);
-    status_.text("scavengerJob", name_of_job(made_)).text("scavengerJobUid", "");
+    status_.number("current", current_);
     status_.text("since", kube::micro_time_text(now_));
-    status_.text("phase", kube::kScavengerPending);
     condition("Running", false, reason::kTrying, size_text());
-    after_.push_back(create());
     plan_.again_at(now_ + patience());
+  }
+  // The same ScavengerJob in another size: what it went through counts for its turn.
+  void resize(const Object& job, std::int64_t size) {
+    try_size(size);
+    give_size(job);
+  }
+  void give_size(const Object& job) {
+    const Configuration& size = sizes_[at(current_)];
+    after_.push_back(PatchAction{
+        .target = target_of(job),
+        .patch = fmt::format(
+            R"([{{"op":"add","path":"/spec/resources","value":{}}},{{"op":"add","path":"/spec/replicas","value":{}}}])",
+            size.resources, size.replicas),
+        .type = kube::PatchType::kJson});
+  }
+  Result<Members> members_in(std::int64_t size) const {
+    const auto job = Object::parse(kind(), document(size));
+    if (!job) return tl::unexpected(job.error());
+    return members_of(kube::ScavengerJobView(*job));
+  }
+  bool has_size(const kube::ScavengerJobView& job, std::int64_t size) const {
+    const auto is = held_members(job), wanted = members_in(size);
+    return is && wanted && *is == *wanted;
+  }
+  // The best size above the present one that would start now.
+  std::optional<std::int64_t> larger_that_fits() {
+    scavenge::AdmitQuestion question =
+        queue_question(facts_, view_, {kube::scavenger_kinds().job, kube::cerit_kinds().job}, now_)
+            .question;
+    scavenge::Waiting one{.uid = std::string(object_.uid()),
+                          .ns = std::string(object_.ns()),
+                          .name = std::string(object_.name()),
+                          .user = std::string(object_.ns())};
+    for (const scavenge::Waiting& other : question.waiting)
+      if (other.ns == object_.ns() && other.name == name_of_job(made_))
+        one.node_names = other.node_names;
+    for (std::int64_t size = 0; size < current_; ++size) {
+      const auto members = members_in(size);
+      if (!members) continue;
+      one.member = members->each;
+      one.members = members->count;
+      question.waiting = {one};
+      if (!scavenge::admit(question).starts.empty()) return size;
+    }
+    return std::nullopt;
   }
   static std::size_t at(std::int64_t size) { return static_cast<std::size_t>(size); }
   std::string size_text() const {
     return fmt::format("size {} of {}", current_ + 1, sizes_.size());
   }
 
-  Action create() const {
+  Action create() const { return CreateAction{{kind(), key()}, document(current_)}; }
+  std::string document(std::int64_t of_size) const {
     Writer w;
     w.object().member("apiVersion").string(kube::kind_of(kind()).api_version());
     w.member("kind").string("ScavengerJob").member("metadata").object();
@@ -113,10 +169,10 @@ class GromacsRun {
     for (auto each = spec_["scavengerJob"].members().begin(); each != nullptr; ++each)
       if ((*each).key != "resources" && (*each).key != "replicas")
         w.member((*each).key).raw((*each).value.raw());
-    const Configuration& size = sizes_[at(current_)];
+    const Configuration& size = sizes_[at(of_size)];
     w.member("resources").raw(size.resources).member("replicas").integer(size.replicas);
     w.end().end();
-    return CreateAction{{kind(), key()}, w.take()};
+    return w.take();
   }
 
   void create_or_next() {
@@ -144,6 +200,14 @@ class GromacsRun {
     const std::string phase = view.phase();
     const bool waits =
         !view.open() && (phase == kube::kScavengerPending || phase == kube::kScavengerInterrupted);
+    // Another size was written down than the one it had when it started.
+    if (!waits && !has_size(view, current_))
+      for (std::int64_t size = 0; size < std::ssize(sizes_); ++size)
+        if (has_size(view, size)) {
+          current_ = size;
+          status_.number("current", size);
+          break;
+        }
     if (phase == kube::kScavengerCompleted || phase == kube::kScavengerFailed) {
       const bool well = phase == kube::kScavengerCompleted;
       states_[at(current_)] = phase;
@@ -166,10 +230,16 @@ class GromacsRun {
       status_.text("phase", kube::kScavengerInterrupted);
       note("Interrupted", view.status()["message"].text());
       status_.text("since", kube::micro_time_text(now_));
-      // A larger one is made in its place; the checkpoint is in the claim, so nothing is lost.
-      if (upgrades() && current_ > 0 && waits) return leave(job);
     }
     if (job.deleting() || !waits) return;
+    if (!has_size(view, current_)) return give_size(job);
+    // Once nothing of the last run is left: a larger size, if there is room for one. The checkpoint
+    // is in the claim, so nothing is lost.
+    if (states_[at(current_)] == "Interrupted" && view.status()["waitingSince"].present()) {
+      const auto larger = upgrades() ? larger_that_fits() : std::nullopt;
+      if (larger) return resize(job, *larger);
+      states_[at(current_)] = "Waiting";
+    }
     const WallTime due = since() + patience();
     if (now_ < due) {
       plan_.again_at(due);
@@ -180,9 +250,7 @@ class GromacsRun {
     status_.text("since", kube::micro_time_text(now_));
     status_.text("message", fmt::format("{} found no room within {}", size_text(),
                                         kube::duration_text(patience())));
-    leave(job);
-  }
-  void leave(const Object& job) {
+    if (interrupted) return resize(job, (current_ + 1) % std::ssize(sizes_));
     after_.push_back(EraseAction{target_of(job), kube::Propagation::kBackground, {}, Pin::kUid});
   }
 
@@ -228,6 +296,7 @@ class GromacsRun {
   }
 
   const View& view_;
+  QueueFacts& facts_;
   const Object& object_;
   Slice spec_;
   WallTime now_;
@@ -247,13 +316,20 @@ class Gromacs final : public Controller {
     const kube::ScavengerKinds& kinds = kube::scavenger_kinds();
     Spec spec("gromacs-controller");
     spec.reconciles(kinds.gromacs).watches(kinds.job, owner_of(kinds.gromacs));
-    spec.creates(kinds.job).erases(kinds.job);
+    spec.creates(kinds.job).patches(kinds.job).erases(kinds.job);
+    // Whether a larger size would fit is the queue's to say, from the same sight.
+    for (const KindId read : {kube::kNode, kube::kPod, kinds.policy, kinds.quota}) spec.reads(read);
+    spec.watches_if_served(kube::cerit_kinds().job,
+                           [](const View&, const Change&, std::vector<Key>&) {});
     return spec.patches_status(kinds.gromacs).tells();
   }
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
     const Object* object = view.get(kube::scavenger_kinds().gromacs, key);
-    return object == nullptr ? Plan::done() : GromacsRun(view, *object, now).plan();
+    return object == nullptr ? Plan::done() : GromacsRun(view, facts_, *object, now).plan();
   }
+
+ private:
+  mutable QueueFacts facts_;  // what was read of objects; changes no decision
 };
 
 }  // namespace
