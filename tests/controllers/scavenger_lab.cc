@@ -27,7 +27,8 @@ bool is_scavenger(const Object& pod) { return !pod.label(kube::kScavengerLabel).
 Controllers scavenger_operator() {
   return [] {
     return *make_controllers({"scavenger-controller", "scavenger-alias-controller",
-                              "scavenger-queue-controller", "gromacs-controller"});
+                              "scavenger-queue-controller", "scavenger-usage-controller",
+                              "gromacs-controller"});
   };
 }
 Controllers job_keepers() {

@@ -66,7 +66,7 @@ WallTime next_try(const StatusDraft& before, bool useful, WallTime now) {
 void account(const Closing& closing, const AttemptEnd& end, StatusDraft& status) {
   auto basis = read_cost(status["cost"]);
   const std::optional<WallTime> start = last_time(status["runningTimestamps"]);
-  const bool ran = basis || end.began.members >= closing.members.count;
+  const bool ran = basis || end.began.members >= closing.members.pods();
   if (!ran || !start) return;
   if (!basis) basis = basis_of(closing.job, closing.policy, closing.members, *start, nullptr);
   std::optional<CheckpointReport> report = end.report;
@@ -85,13 +85,15 @@ void account(const Closing& closing, const AttemptEnd& end, StatusDraft& status)
                 status["usefulCoreSeconds"].integer().value_or(0) + all - gone);
 }
 
-void advise(StatusDraft& status) {
+// Not so long that a run would end before its first checkpoint, which admission would refuse, too.
+void advise(StatusDraft& status, Duration window) {
   const Slice before = status["checkpoint"];
   const auto cost = before["costSeconds"].integer();
   const auto mean = scavenge::mean_between(interrupted_runs(Slice(status.json())));
   if (!cost || !mean) return;
-  const auto advised = scavenge::advised_interval(std::chrono::seconds(*cost), *mean);
+  auto advised = scavenge::advised_interval(std::chrono::seconds(*cost), *mean);
   if (!advised) return;
+  advised = std::max<Duration>(1s, std::min(*advised, window * 9 / 10));
   StatusDraft checkpoint(before);
   checkpoint.text("advisedInterval",
                   kube::duration_text(std::chrono::duration_cast<std::chrono::seconds>(*advised)));
@@ -125,8 +127,8 @@ CostBasis basis_of(const kube::ScavengerJobView& job, const kube::ScavengerPolic
                    const Members& members, WallTime since, const kube::Object* made) {
   CostBasis basis;
   basis.since = since;
-  basis.rate_milli = scavenge::rate_milli(members.each, members.count,
-                                          {policy.core_milli, policy.gib_milli, policy.gpu_milli});
+  basis.rate_milli =
+      scavenge::rate_milli(members.all(), 1, {policy.core_milli, policy.gib_milli, policy.gpu_milli});
   basis.window = policy.window(job.duration());
   basis.steps = policy.steps;
   if (made != nullptr && made->created() && *made->created() < since) {
@@ -153,7 +155,7 @@ void close_attempt(const Closing& closing, const AttemptEnd& given, StatusDraft&
   const kube::ScavengerJobView& job = closing.job;
   const std::int64_t generation = job.object().generation();
   const scavenge::Judgement& how = end.judgement;
-  if (closing.never_ran && end.began.members >= closing.members.count &&
+  if (closing.never_ran && end.began.members >= closing.members.pods() &&
       how.verdict != Verdict::kHung)
     add_running(status, std::min(end.began.last.value_or(end.at), end.at));
   if (const auto start = last_time(status["runningTimestamps"]); start && end.at < *start)
@@ -166,7 +168,8 @@ void close_attempt(const Closing& closing, const AttemptEnd& given, StatusDraft&
   const WallTime pause = next_try(status, useful, now);
   status.raw("verdict", verdict_json(closing, end));
   status.number("closedAttempt", job.attempt());
-  for (const char* of_run : {"cost", "runningPriority", "nodes", "avoid"}) status.raw(of_run, "");
+  for (const char* of_run : {"cost", "runningPriority", "nodes", "avoid", "holds"})
+    status.raw(of_run, "");
   for (const char* of_run : {"priorityStartOverTimestamp", "waitingSince", "notBefore"})
     status.text(of_run, "");
   if (closing.acked) {
@@ -200,7 +203,8 @@ void close_attempt(const Closing& closing, const AttemptEnd& given, StatusDraft&
       status.text("phase", kube::kScavengerInterrupted);
       status.number("interruptedCount", job.interrupted_count() + closing.times);
       add_time(status, "interruptedTimestamps", end.at);
-      advise(status);
+      advise(status, std::min(closing.policy.window(job.duration()),
+                              job.duration().value_or(closing.policy.default_duration)));
   }
   status.text("notBefore", kube::micro_time_text(pause));
   say("Running", false, why.empty() ? reason::kDeleted : why);

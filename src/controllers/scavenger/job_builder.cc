@@ -14,6 +14,7 @@
 #include "kube/ours/ours.h"
 #include "kube/pod_requests.h"
 #include "kube/time.h"
+#include "policy/scavenge/resources.h"
 
 namespace berth::controllers {
 namespace {
@@ -24,6 +25,7 @@ using kube::ScavengerJobView;
 using kube::ScavengerPolicy;
 
 constexpr std::size_t kLongestName = 40;
+constexpr std::int64_t kDefaultGrace = 30;  // k8s 1.36: of a pod that names none
 // Where a program finds out that it is asked for a checkpoint.
 constexpr std::string_view kVolume = "berth", kFolder = "/etc/berth", kFile = "annotations";
 // Of a Job, what its template does not say and we do not either.
@@ -95,6 +97,10 @@ std::vector<std::pair<std::string, std::string>> told(const ScavengerJobView& jo
       {"SJ_ANNOTATIONS", fmt::format("{}/{}", kFolder, kFile)}};
   if (order.checkpoint_interval)
     env.emplace_back("SJ_CHECKPOINT_INTERVAL", kube::duration_text(*order.checkpoint_interval));
+  if (!order.gateway.empty())
+    env.emplace_back("SJ_CHECKPOINT_URL",
+                     fmt::format("{}/api/v1/scavengerjobs/{}/{}/checkpoints", order.gateway,
+                                 job.object().ns(), job.object().name()));
   return env;
 }
 
@@ -123,18 +129,76 @@ void write_container(Writer& w, Slice container,
   w.end().end();
 }
 
+// What is required of nodes: what the template says, and of those the ones that are named (or none
+// of those to be avoided). Terms are alternatives, so each of the template's is paired with each
+// name.
+void write_required(Writer& w, Slice required, const AttemptOrder& order) {
+  const auto name = [&w](std::string_view op, const std::string& node) {
+    // A requirement takes one name.
+    w.object().member("key").string("metadata.name").member("operator").string(op);
+    w.member("values").array().string(node).end().end();
+  };
+  const auto term = [&](Slice theirs, const std::string* node) {
+    w.object();
+    copy(w, "matchExpressions", theirs["matchExpressions"]);
+    w.member("matchFields").array();
+    for (const Slice one : theirs["matchFields"].elements()) w.raw(one.raw());
+    if (node != nullptr)
+      name("In", *node);
+    else
+      for (const std::string& avoided : order.avoid) name("NotIn", avoided);
+    w.end().end();
+  };
+  const auto terms = [&](Slice theirs) {
+    if (order.node_names.empty()) return term(theirs, nullptr);
+    for (const std::string& node : order.node_names) term(theirs, &node);
+  };
+  w.object().member("nodeSelectorTerms").array();
+  if (required["nodeSelectorTerms"].size() == 0) terms({});
+  for (const Slice theirs : required["nodeSelectorTerms"].elements()) {
+    // k8s 1.36: an empty term matches no node.
+    if (theirs["matchExpressions"].size() + theirs["matchFields"].size() == 0)
+      w.raw(theirs.raw());
+    else
+      terms(theirs);
+  }
+  w.end().end();
+}
+
+void write_affinity(Writer& w, Slice given_affinity, const AttemptOrder& order) {
+  constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  if (order.node_names.empty() && order.avoid.empty()) return copy(w, "affinity", given_affinity);
+  const auto others = [&w](Slice from, std::string_view but) {
+    for (auto at = from.members().begin(); at != nullptr; ++at)
+      if ((*at).key != but) w.member((*at).key).raw((*at).value.raw());
+  };
+  const Slice nodes = given_affinity["nodeAffinity"];
+  w.member("affinity").object();
+  others(given_affinity, "nodeAffinity");
+  w.member("nodeAffinity").object();
+  others(nodes, kRequired);
+  w.member(kRequired);
+  write_required(w, nodes[kRequired], order);
+  w.end().end();
+}
+
 std::string completed_spec(Slice given_spec, const AttemptOrder& order,
                            const std::vector<std::pair<std::string, std::string>>& env) {
   constexpr std::array kOurs = {
       std::string_view("priorityClassName"), std::string_view("priority"),
       std::string_view("preemptionPolicy"),  std::string_view("volumes"),
       std::string_view("containers"),        std::string_view("restartPolicy"),
-      std::string_view("nodeName"),          std::string_view("affinity")};
+      std::string_view("nodeName"),          std::string_view("affinity"),
+      std::string_view("terminationGracePeriodSeconds")};
   Writer w;
   w.object();
   for (auto at = given_spec.members().begin(); at != nullptr; ++at)
     if (std::find(kOurs.begin(), kOurs.end(), (*at).key) == kOurs.end())
       w.member((*at).key).raw((*at).value.raw());
+  const Slice grace = given_spec["terminationGracePeriodSeconds"];
+  const std::int64_t seconds = grace.integer().value_or(kDefaultGrace), most = order.grace_max / 1s;
+  if (given(grace) || seconds > most)
+    w.member("terminationGracePeriodSeconds").integer(std::min(seconds, most));
   w.member("restartPolicy").string("Never");
   w.member("priorityClassName").string(order.starved ? kube::kStarvedClass : kube::kScavengerClass);
   w.member("containers").array();
@@ -153,30 +217,7 @@ std::string completed_spec(Slice given_spec, const AttemptOrder& order,
     w.end().end().end().end();
   }
   w.end();
-  const bool placed = !order.node_names.empty() || !order.avoid.empty();
-  if (placed && !given(given_spec["affinity"])) {
-    w.member("affinity").object().member("nodeAffinity").object();
-    w.member("requiredDuringSchedulingIgnoredDuringExecution").object();
-    w.member("nodeSelectorTerms").array();
-    const auto name = [&w](std::string_view op, const std::string& node) {
-      // A requirement takes one name.
-      w.object().member("key").string("metadata.name").member("operator").string(op);
-      w.member("values").array().string(node).end().end();
-    };
-    for (const std::string& node : order.node_names) {  // any of these
-      w.object().member("matchFields").array();
-      name("In", node);
-      w.end().end();
-    }
-    if (order.node_names.empty()) {  // none of those
-      w.object().member("matchFields").array();
-      for (const std::string& node : order.avoid) name("NotIn", node);
-      w.end().end();
-    }
-    w.end().end().end().end();
-  } else {
-    copy(w, "affinity", given_spec["affinity"]);
-  }
+  write_affinity(w, given_spec["affinity"], order);
   w.end();
   return w.take();
 }
@@ -244,6 +285,65 @@ json::Slice placement_of(const ScavengerJobView& job) {
   return job.has_job() ? job.spec()["job"]["template"]["spec"] : job.spec();
 }
 
+kube::ResourceList Members::all() const {
+  kube::ResourceList out;
+  for (const auto& [name, amount] : each)
+    out.emplace(name, scavenge::quantity_of(
+                          name, scavenge::saturating_multiply(scavenge::amount_of(name, amount),
+                                                              std::max(0, count))));
+  if (launcher) kube::add(out, *launcher);
+  return out;
+}
+
+Result<Members> held_members(const ScavengerJobView& job) {
+  const Slice held = job.status()["holds"];
+  if (!job.open() || !held.is_object()) return members_of(job);
+  Members out;
+  auto each = kube::parse_resource_list(held["requests"], "status.holds.requests");
+  auto launcher = kube::parse_resource_list(held["launcher"], "status.holds.launcher");
+  if (!each) return tl::unexpected(each.error());
+  if (!launcher) return tl::unexpected(launcher.error());
+  out.each = *std::move(each);
+  if (given(held["launcher"])) out.launcher = *std::move(launcher);
+  out.count = static_cast<int>(held["members"].integer().value_or(1));
+  out.together = held["together"].boolean();
+  return out;
+}
+
+std::string held_json(const Members& members) {
+  Writer w;
+  const auto write = [&w](std::string_view name, const kube::ResourceList& list) {
+    w.member(name).object();
+    for (const auto& [resource, amount] : list) w.member(resource).string(amount.text());
+    w.end();
+  };
+  w.object().member("members").integer(members.count);
+  w.member("together").boolean(members.together);
+  write("requests", members.each);
+  if (members.launcher) write("launcher", *members.launcher);
+  w.end();
+  return w.take();
+}
+
+namespace {
+
+Result<kube::ResourceList> requests_of(std::string_view pod_spec) {
+  const auto pod = kube::Object::parse(
+      kube::kPod,
+      fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{}},"spec":{}}})", pod_spec));
+  if (!pod) return tl::unexpected(pod.error());
+  return kube::pod_requests(*pod, {.use_status = false, .limits_imply_requests = true});
+}
+std::string one_container(Slice resources) {
+  Writer w;
+  w.object().member("containers").array().object().member("name").string("main");
+  write_resources(w, resources, true);
+  w.end().end().end();
+  return w.take();
+}
+
+}  // namespace
+
 Result<Members> members_of(const ScavengerJobView& job) {
   Members out;
   std::string spec;
@@ -256,19 +356,16 @@ Result<Members> members_of(const ScavengerJobView& job) {
     if (all) out.count = static_cast<int>(std::min<std::int64_t>(out.count, *all));
     if (spec.empty()) spec = "{}";
   } else {
-    Writer w;
-    w.object().member("containers").array().object().member("name").string("main");
-    write_resources(w, job.spec()["resources"], true);
-    w.end().end().end();
-    spec = w.take();
+    spec = one_container(job.spec()["resources"]);
     out.count = job.replicas();
   }
-  const auto pod = kube::Object::parse(
-      kube::kPod,
-      fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{}},"spec":{}}})", spec));
-  if (!pod) return tl::unexpected(pod.error());
-  auto requests = kube::pod_requests(*pod, {.use_status = false, .limits_imply_requests = true});
+  auto requests = requests_of(spec);
   if (!requests) return tl::unexpected(requests.error());
+  if (job.has_mpi()) {
+    auto launcher = requests_of(one_container(job.spec()["mpi"]["launcher"]["resources"]));
+    if (!launcher) return tl::unexpected(launcher.error());
+    out.launcher = *std::move(launcher);
+  }
   out.each = std::move(*requests);
   return out;
 }

@@ -29,8 +29,16 @@ struct Members {
   kube::ResourceList each = {};
   int count = 1;
   bool together = true;  // each begins once, with the others; false: one may follow another
+  std::optional<kube::ResourceList> launcher = {};  // of an MPIJob: one more pod
+
+  int pods() const { return count + (launcher ? 1 : 0); }
+  kube::ResourceList all() const;  // that they ask for
+  friend bool operator==(const Members&, const Members&) = default;
 };
-Result<Members> members_of(const kube::ScavengerJobView&);
+Result<Members> members_of(const kube::ScavengerJobView&);  // by its spec
+// Of an open attempt what it was started with, whatever the spec says by now; else by the spec.
+Result<Members> held_members(const kube::ScavengerJobView&);
+std::string held_json(const Members&);  // for status.holds
 
 // Where a member may go, as its template says it. Absent slices: anywhere.
 json::Slice placement_of(const kube::ScavengerJobView&);  // a pod's spec
@@ -40,9 +48,11 @@ struct AttemptOrder {
   std::string_view decided_at = {};
   // How often it should checkpoint: advised, or declared.
   std::optional<Duration> checkpoint_interval = {};
+  std::string_view gateway = {};             // where it reports them; "": nowhere
   bool starved = false;                      // of the class that goes last
   std::vector<std::string> node_names = {};  // with room; none: any
   std::vector<std::string> avoid = {};       // kept for a job that has waited longer
+  Duration grace_max = 5min;                 // of its pods, whatever they ask for
 };
 // JSON of a batch/v1 Job, or of an MPIJob where spec.mpi is given.
 std::string job_json(const kube::ScavengerJobView&, const kube::ScavengerPolicy&,

@@ -11,14 +11,19 @@
 #include <fmt/format.h>
 
 #include "controllers/pods.h"
+#include "controllers/scavenger/checkpoints.h"
 #include "controllers/scavenger/queue_facts.h"
+#include "controllers/scavenger/reclaim.h"
 #include "controllers/scavenger/scavenger_table.h"
 #include "controllers/status.h"
 #include "json/writer.h"
 #include "kube/node_view.h"
 #include "kube/ours/reasons.h"
 #include "kube/ours/scavenger_quota_view.h"
+#include "kube/pod_view.h"
 #include "kube/time.h"
+#include "policy/scavenge/grow.h"
+#include "policy/scavenge/regulate.h"
 
 namespace berth::controllers {
 namespace {
@@ -31,12 +36,14 @@ namespace reason = kube::reason;
 constexpr Duration kBatch = 100ms;
 constexpr Duration kStatusEvery = 10s;
 constexpr Duration kSampleEvery = 1min;
-constexpr std::size_t kSamples = 30, kMostNotes = 50, kMostNodes = 100;
+constexpr std::size_t kSamples = 30, kMostNotes = 50;
 const Key kQueue{"", "queue"};
 
-// What is kept from run to run: "<status nanos> <sample nanos> <percent> <percent> …".
+// What is kept from run to run: "<status nanos> <sample nanos> <regulates> <ended nanos> <percent>
+// <percent> …".
 struct Notes {
   WallTime status_at = {}, sample_at = {};
+  scavenge::RegulatorState regulator = {};
   std::vector<double> samples;
 
   static Notes parse(std::string_view text) {
@@ -49,13 +56,17 @@ struct Notes {
       std::from_chars(word.data(), word.data() + word.size(), value);
       if (field == 0) notes.status_at = {value};
       if (field == 1) notes.sample_at = {value};
-      if (field >= 2) notes.samples.push_back(static_cast<double>(value) / 1'000);
+      if (field == 2) notes.regulator.active = value != 0;
+      if (field == 3 && value != 0) notes.regulator.last_ended = WallTime{value};
+      if (field >= 4) notes.samples.push_back(static_cast<double>(value) / 1'000);
       ++field;
     }
     return notes;
   }
   std::string text() const {
-    std::string out = fmt::format("{} {}", status_at.unix_nanos, sample_at.unix_nanos);
+    std::string out = fmt::format("{} {} {} {}", status_at.unix_nanos, sample_at.unix_nanos,
+                                  regulator.active ? 1 : 0,
+                                  regulator.last_ended.value_or(WallTime{}).unix_nanos);
     for (const double sample : samples)
       out += fmt::format(" {}", static_cast<std::int64_t>(sample * 1'000));
     return out;
@@ -91,7 +102,7 @@ std::string names_json(const std::vector<std::string>& names) {
   if (names.empty()) return {};
   Writer w;
   w.array();
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNodes); ++i) w.string(names[i]);
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), kube::kMostNamedNodes); ++i) w.string(names[i]);
   w.end();
   return w.take();
 }
@@ -114,6 +125,8 @@ class Decision {
     const scavenge::AdmitAnswer answer = scavenge::admit(sight_.question);
     for (const scavenge::Start& start : answer.starts) begin(start);
     note_waits(answer);
+    regulate(answer);
+    grow(answer);
     if (answer.look_again && *answer.look_again > now_) plan_.again_at(*answer.look_again);
     tell(answer);
     plan_.remember(notes_.text());
@@ -147,7 +160,9 @@ class Decision {
     status.number("attempt", job.attempt() + 1);
     status.text("decidedAt", std::to_string(view_.seen(kube::kPod)));
     status.text("waitingSince", "").text("message", "");
-    for (const char* of_last : {"jobName", "jobUid", "reclaim"}) status.raw(of_last, "");
+    for (const char* of_last : {"jobName", "jobUid", "launcherUid", "reclaim"})
+      status.raw(of_last, "");
+    status.raw("holds", held_json(found->second->members));
     status.raw("nodes", names_json(start.nodes)).raw("avoid", names_json(start.avoid));
     Conditions conditions(status["conditions"]);
     conditions.set("Admitted", true, reason::kAdmitted, "", now_, object.generation());
@@ -158,6 +173,71 @@ class Decision {
     plan_.event(object, {.reason = std::string(reason::kAdmitted),
                          .action = "Start",
                          .note = fmt::format("attempt {} may start", job.attempt() + 1)});
+  }
+
+  // Where the cluster is fuller than it should be, some of what runs has to go.
+  void regulate(const scavenge::AdmitAnswer& answer) {
+    if (!policy_.regulator) {
+      notes_.regulator = {};
+      return;
+    }
+    std::vector<scavenge::RunningJob> running;
+    for (const QueuedJob* job : sight_.jobs) {
+      if (!job->open) continue;
+      const kube::ScavengerJobView view(*job->object);
+      const auto basis = read_cost(view.status()["cost"]);
+      const WallTime started = job->runs.empty() ? WallTime{} : job->runs.back().first;
+      const auto spared = std::min(view.min_run().value_or(Duration{}), policy_.min_run_max);
+      const auto most = view.max_interruptions();
+      running.push_back({.uid = job->uid,
+                         .tier = (most && job->interrupted >= *most ? 2 : 0) +
+                                 (basis && now_ < started + spared ? 1 : 0),
+                         .cost = basis ? scavenge::cost_at(*basis, now_) : 0,
+                         .started = started,
+                         .member = job->members.all(),
+                         .ending = !job->object->annotation(kube::kReclaimAnnotation).empty()});
+    }
+    const scavenge::Regulation result = scavenge::regulate(
+        sight_.capacity, sight_.used, running, notes_.regulator,
+        {.threshold_percent = answer.threshold_percent, .upper_percent = policy_.upper_percent},
+        now_);
+    notes_.regulator = result.state;
+    if (result.look_again) plan_.again_at(*result.look_again);
+    for (const std::string& uid : result.end) {
+      const Object& object = *by_uid_.at(uid)->object;
+      const Duration notice = std::min(
+          std::max(Duration{}, kube::ScavengerJobView(object).checkpoint().max_notice),
+          policy_.max_notice);
+      plan_.add(ask_to_go(object, now_ + notice, result.message));
+    }
+  }
+
+  // Who was made smaller gets back what was taken, once it is free.
+  void grow(const scavenge::AdmitAnswer& answer) {
+    if (!answer.starts.empty()) return;  // what they take is not seen yet
+    std::vector<scavenge::SmallJob> small;
+    std::map<std::string, std::vector<Action>> resizes;
+    for (const QueuedJob* job : sight_.jobs) {
+      if (!job->elastic) continue;
+      const Object* made = view_.get(
+          kube::kJob, {job->ns, job->object->status()["jobName"].text()});
+      if (made == nullptr || made->uid() != job->job_uid) continue;
+      scavenge::SmallJob one{.uid = job->uid};
+      for (const Object* pod : sight_.elastic_pods[job->job_uid])
+        if (auto back = grow_back(*made, *pod)) {
+          one.members.push_back({kube::PodView(*pod).node_name(), std::move(back->more)});
+          resizes[job->uid].push_back(std::move(back->resize));
+        }
+      if (!one.members.empty()) small.push_back(std::move(one));
+    }
+    for (const std::string& uid :
+         scavenge::grow(sight_.question, answer.threshold_percent, small)) {
+      const Object& object = *by_uid_.at(uid)->object;
+      StatusDraft status(object.status());
+      status.number("resizes", status["resizes"].integer().value_or(0) + 1);
+      plan_.set_status(object, status.json());
+      for (Action& action : resizes[uid]) plan_.add(std::move(action));
+    }
   }
 
   // Why it waits is told once for each reason, not with every number that changes in it.
@@ -286,8 +366,9 @@ class Queue final : public Controller {
     spec.reconciles(kinds.job, wakes_if(&job_matters));
     for (const KindId kind : options_.job_kinds) {
       if (kind != kinds.job) spec.watches_if_served(kind, wakes_if(&job_matters));
-      spec.patches_status(kind);
+      spec.patches(kind).patches_status(kind);
     }
+    spec.reads(kube::kJob).patches_part(kube::kPod, "resize");
     spec.watches(kube::kNode, wakes_if(&node_matters_to_queue), kBatch);
     spec.watches(kube::kPod, wakes_if(&pod_matters), kBatch);
     for (const KindId kind : {kinds.policy, kinds.quota}) {

@@ -10,6 +10,7 @@
 #include "controllers/scavenger/reclaim.h"
 #include "kube/node_selector.h"
 #include "kube/node_view.h"
+#include "kube/ours/ours.h"
 #include "kube/ours/scavenger_quota_view.h"
 #include "kube/pod_requests.h"
 #include "kube/pod_view.h"
@@ -27,17 +28,6 @@ using kube::ResourceList;
 // trying.
 constexpr std::size_t kMostNames = 500'000;
 constexpr std::size_t kSlack = 1'000;
-
-ResourceList times(const ResourceList& list, std::int64_t count) {
-  ResourceList out;
-  for (const auto& [name, amount] : list) {
-    const bool cpu = name == "cpu";
-    out.emplace(name, cpu ? kube::Quantity::of(amount.milli_value() * count,
-                                               kube::Quantity::Format::kDecimalSI, -3)
-                          : kube::Quantity::of(amount.value() * count, amount.format()));
-  }
-  return out;
-}
 
 bool keeps_off(const kube::Taint& taint) {
   return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
@@ -100,9 +90,13 @@ QueuedJob read_job(const Object& object) {
     out.gave_way_to = {pod.substr(0, slash), pod.substr(slash + 1)};
     out.gave_way_uid = status["reclaim"]["uid"].text();
   }
-  out.members = members_of(view).value_or(Members{});
+  out.members = held_members(view).value_or(Members{});
+  out.launcher_uid = status["launcherUid"].text();
   out.told = kube::find_condition(status, "Admitted")["reason"].text();
   out.placement = placement_text(placement_of(view));
+  out.elastic = out.open && view.phase() == kube::kScavengerRunning && !view.has_mpi() &&
+                view.spec()["elastic"].is_object() && !status["reclaim"].is_object() &&
+                object.annotation(kube::kReclaimAnnotation).empty() && !object.deleting();
   read_runs(out, status);
   return out;
 }
@@ -110,11 +104,10 @@ QueuedJob read_job(const Object& object) {
 }  // namespace
 
 double decayed_hours(const QueuedJob& job, Duration half_life, WallTime now) {
-  const auto cores = job.members.each.find("cpu");
+  const ResourceList all = job.members.all();
+  const auto cores = all.find("cpu");
   const double rate =
-      (cores == job.members.each.end() ? 0
-                                       : static_cast<double>(cores->second.milli_value()) / 1'000) *
-      job.members.count;
+      cores == all.end() ? 0 : static_cast<double>(cores->second.milli_value()) / 1'000;
   const auto worth = [&](WallTime at) {
     return std::exp2(-std::chrono::duration<double>(now - at) /
                      std::chrono::duration<double>(half_life));
@@ -216,7 +209,10 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
   QueueSight out;
   scavenge::AdmitQuestion& question = out.question;
   for (const kube::KindId kind : job_kinds)
-    for (const Object* job : view.list(kind)) out.jobs.push_back(&job_fact(*job));
+    for (const Object* job : view.list(kind)) {
+      out.jobs.push_back(&job_fact(*job));
+      if (out.jobs.back()->elastic) out.elastic_pods[out.jobs.back()->job_uid];
+    }
 
   std::unordered_map<std::string_view, std::size_t> places;
   bool tainted = false;
@@ -239,6 +235,10 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
       const auto place = places.find(fact.node);
       if (place == places.end()) continue;
       kube::add(question.nodes[place->second].used, fact.requests);
+      if (scavenger && !out.elastic_pods.empty() && !pod->deleting())
+        if (const auto elastic = out.elastic_pods.find(fact.controller);
+            elastic != out.elastic_pods.end())
+          elastic->second.push_back(pod);
       if (!scavenger) kube::add(out.ordinary, fact.requests);
     } else if (fact.unplaced && !scavenger) {
       kube::add(question.pending, fact.requests);
@@ -254,11 +254,15 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
     if (policy.fair_shares) question.shares[job->ns] += decayed_hours(*job, policy.half_life, now);
     if (job->open) {
       ++out.running;
-      const auto found = placed.find(job->job_uid);
-      const int there = job->job_uid.empty() || found == placed.end() ? 0 : found->second;
-      if (there < job->members.count)
-        kube::add(question.in_flight, times(job->members.each, job->members.count - there));
-      kube::add(question.running[job->ns], times(job->members.each, job->members.count));
+      const auto there = [&](const std::string& uid) {
+        const auto found = placed.find(uid);
+        return uid.empty() || found == placed.end() ? 0 : found->second;
+      };
+      Members coming = job->members;
+      coming.count -= std::min(coming.count, there(job->job_uid));
+      if (there(job->launcher_uid) > 0) coming.launcher.reset();
+      if (coming.pods() > 0) kube::add(question.in_flight, coming.all());
+      kube::add(question.running[job->ns], job->members.all());
       ++question.running_count[job->ns];
     }
     if (!job->waiting) continue;
@@ -267,6 +271,7 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
     one.waiting_since = job->waiting_since;
     one.member = job->members.each;
     one.members = job->members.count;
+    one.beside = job->members.launcher;
     one.not_before = job->not_before;
     // Who has given way to a pod does not come back before that pod has a place.
     if (const Object* pod =

@@ -21,7 +21,8 @@ namespace berth::controllers {
 struct QueuedJob {
   const kube::Object* object = nullptr;  // of this look
   bool waiting = false, open = false;
-  std::string uid, ns, name, job_uid;
+  bool elastic = false;  // it runs, may be made smaller, and nobody asks it to go
+  std::string uid, ns, name, job_uid, launcher_uid;
   std::int64_t interrupted = 0;
   WallTime waiting_since = {};
   std::optional<WallTime> not_before = {};
@@ -37,6 +38,8 @@ struct QueueSight {
   scavenge::AdmitQuestion question = {};
   std::vector<const QueuedJob*> jobs = {};
   kube::ResourceList capacity = {}, used = {}, ordinary = {};
+  // Pods that run, of jobs that may have been made smaller, by the uid of their Job.
+  std::unordered_map<std::string, std::vector<const kube::Object*>> elastic_pods = {};
   std::int64_t running = 0;
 };
 

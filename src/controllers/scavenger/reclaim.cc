@@ -48,8 +48,9 @@ std::optional<Reclaim> reclaim_of(const Object& job) {
   Reclaim out;
   const std::string pod = from["for"].text();
   const std::size_t slash = pod.find('/');
-  if (slash == pod.npos) return std::nullopt;
-  out.pod = {pod.substr(0, slash), pod.substr(slash + 1)};
+  out.message = from["message"].text();
+  if (slash == pod.npos && out.message.empty()) return std::nullopt;
+  if (slash != pod.npos) out.pod = {pod.substr(0, slash), pod.substr(slash + 1)};
   out.uid = from["uid"].text();
   const auto deadline = kube::parse_time(from["deadline"].text());
   if (!deadline) return std::nullopt;
@@ -57,15 +58,22 @@ std::optional<Reclaim> reclaim_of(const Object& job) {
   return out;
 }
 
+std::string Reclaim::why() const {
+  return pod.name.empty() ? message : fmt::format("pod {} needs its room", pod.text());
+}
+
 std::string reclaim_json(const Reclaim& reclaim, WallTime asked) {
   Writer w;
-  w.object().member("for").string(reclaim.pod.text()).member("uid").string(reclaim.uid);
+  w.object();
+  if (!reclaim.pod.name.empty())
+    w.member("for").string(reclaim.pod.text()).member("uid").string(reclaim.uid);
   w.member("deadline").string(kube::micro_time_text(reclaim.deadline));
   w.member("asked").string(kube::micro_time_text(asked)).end();
   return w.take();
 }
 
 bool nobody_needs(const runtime::View& view, const Reclaim& reclaim) {
+  if (reclaim.pod.name.empty()) return false;
   const Object* pod = view.get(kube::kPod, reclaim.pod);
   if (pod == nullptr || (!reclaim.uid.empty() && pod->uid() != reclaim.uid)) return true;
   return pod->deleting() || pod_ended(*pod) || kube::PodView(*pod).assigned();
@@ -84,6 +92,17 @@ runtime::Action forget_reclaim(const Object& job) {
       .target = runtime::target_of(job),
       .patch = fmt::format(R"({{"metadata":{{"annotations":{{"{}":null}}}}}})",
                            kube::kReclaimAnnotation),
+      .pin = runtime::Pin::kUid};
+}
+
+runtime::Action ask_to_go(const Object& job, WallTime deadline, std::string_view message) {
+  Writer w;
+  w.object().member("message").string(message);
+  w.member("deadline").string(kube::micro_time_text(deadline)).end();
+  return runtime::PatchAction{
+      .target = runtime::target_of(job),
+      .patch = fmt::format(R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})",
+                           kube::kReclaimAnnotation, json::quoted(w.take())),
       .pin = runtime::Pin::kUid};
 }
 
@@ -121,6 +140,34 @@ std::vector<runtime::Action> shrink(const kube::ScavengerJobView& job,
                                          .pin = runtime::Pin::kUid});
   }
   return out;
+}
+
+std::optional<GrowBack> grow_back(const Object& batch_job, const Object& pod) {
+  const Slice first = kube::PodView(pod).containers()[std::size_t{0}],
+              meant = batch_job.member("spec")["template"]["spec"]["containers"][std::size_t{0}];
+  kube::ResourceList more;
+  Writer w;
+  w.object().member("spec").object().member("containers").array().object();
+  w.member("name").string(first["name"].text()).member("resources").object();
+  for (const char* part : {"requests", "limits"}) {
+    w.member(part).object();
+    for (const char* name : {"cpu", "memory"}) {
+      const Slice wanted = meant["resources"][part][name], is = first["resources"][part][name];
+      const auto whole = kube::Quantity::from_json(wanted), now = kube::Quantity::from_json(is);
+      if (!wanted || !is || !whole || !now || *whole <= *now) continue;
+      w.member(name).raw(wanted.raw());
+      if (std::string_view(part) == "requests") more[name] = *whole - *now;
+    }
+    w.end();
+  }
+  w.end().end().end().end().end();
+  if (more.empty()) return std::nullopt;
+  return GrowBack{std::move(more),
+                  runtime::PatchAction{.target = runtime::target_of(pod),
+                                       .patch = w.take(),
+                                       .subresource = "resize",
+                                       .type = kube::PatchType::kStrategic,
+                                       .pin = runtime::Pin::kUid}};
 }
 
 }  // namespace berth::controllers

@@ -3,6 +3,7 @@
 // the queue's to say.
 #include "controllers/nodes.h"
 #include "controllers/pods.h"
+#include "controllers/registry.h"
 #include "controllers/scavenger/job_builder.h"
 #include "controllers/scavenger/mpi_builder.h"
 #include "controllers/scavenger/reclaim.h"
@@ -28,7 +29,8 @@ std::vector<std::string> scavenger_of_pod(const Object& pod) {
 }
 std::vector<std::string> preemptor_of(const Object& job) {
   const auto asked = reclaim_of(job);
-  return asked ? std::vector<std::string>{asked->pod.text()} : std::vector<std::string>();
+  if (!asked || asked->pod.name.empty()) return {};
+  return {asked->pod.text()};
 }
 
 // The name of the ScavengerJob of this kind that a pod is of; "" where it is of none.
@@ -118,10 +120,13 @@ class Scavenger final : public Controller {
 std::unique_ptr<Controller> make_scavenger_controller(ScavengerOptions options) {
   return std::make_unique<Scavenger>(std::move(options));
 }
-std::unique_ptr<Controller> make_scavenger() { return make_scavenger_controller({}); }
-std::unique_ptr<Controller> make_scavenger_alias() {
-  return make_scavenger_controller(
-      {.name = "scavenger-alias-controller", .kinds = &kube::cerit_kinds()});
+std::unique_ptr<Controller> make_scavenger(const ControllerOptions& options) {
+  return make_scavenger_controller({.gateway = options.gateway});
+}
+std::unique_ptr<Controller> make_scavenger_alias(const ControllerOptions& options) {
+  return make_scavenger_controller({.name = "scavenger-alias-controller",
+                                    .kinds = &kube::cerit_kinds(),
+                                    .gateway = options.gateway});
 }
 
 }  // namespace berth::controllers

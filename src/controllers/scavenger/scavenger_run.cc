@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "controllers/pods.h"
 #include "controllers/scavenger/attempt_end.h"
@@ -41,21 +42,47 @@ constexpr Duration kUnservedPatience = 10s;
 constexpr Duration kServerPatience = 1s;
 constexpr Duration kReportsApart = 10s;
 
-// What is kept from run to run: when the cost was written last, since when the server refuses a
-// Job.
+// What is kept from run to run: since when the server refuses a Job, and when the cost was written,
+// as often as the budget lets it be.
 struct Notes {
-  std::int64_t wrote = 0, refused = 0;
+  std::int64_t refused = 0;
+  std::vector<std::int64_t> wrote = {};
 
   static Notes parse(std::string_view text) {
     Notes notes;
-    const std::size_t space = text.find(' ');
-    if (space == text.npos) return notes;
-    std::from_chars(text.data(), text.data() + space, notes.wrote);
-    std::from_chars(text.data() + space + 1, text.data() + text.size(), notes.refused);
+    for (bool first = true; !text.empty(); first = false) {
+      std::int64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      text.remove_prefix(std::min<std::size_t>(text.size(), end - text.data() + 1));
+      if (first)
+        notes.refused = value;
+      else
+        notes.wrote.push_back(value);
+    }
     return notes;
   }
   std::string text() const {
-    return wrote == 0 && refused == 0 ? std::string() : fmt::format("{} {}", wrote, refused);
+    return wrote.empty() && refused == 0 ? std::string()
+                                         : fmt::format("{} {}", refused, fmt::join(wrote, " "));
+  }
+  // The window lets the cost be written so often.
+  static std::size_t budget(const scavenge::CostBasis& basis) {
+    return static_cast<std::size_t>(std::max(1, basis.steps)) + 2;
+  }
+  void write(const scavenge::CostBasis& basis, WallTime now) {
+    wrote.push_back(now.unix_nanos);
+    if (wrote.size() > budget(basis)) wrote.erase(wrote.begin(), wrote.end() - budget(basis));
+  }
+  // What changes little waits until its share of the window has passed; what changes much, only
+  // until there is anything left of the budget.
+  WallTime may_write(const scavenge::CostBasis& basis, bool much) const {
+    WallTime at = {};
+    if (wrote.size() >= budget(basis))
+      at = WallTime{wrote[wrote.size() - budget(basis)]} + basis.window;
+    if (!much && !wrote.empty())
+      at = std::max(at, WallTime{wrote.back()} +
+                            basis.window / static_cast<std::int64_t>(budget(basis)));
+    return at;
   }
 };
 
@@ -70,8 +97,8 @@ class ScavengerRun {
         now_(now),
         policy_(kube::read_scavenger_policy(
             view.get(options.kinds->policy, {"", std::string(kube::kScavengerPolicyName)}))),
-        members_(members_of(job_)),
-        sight_(view, job_, members_ ? members_->count : 0, now),
+        members_(held_members(job_)),
+        sight_(view, job_, members_ ? members_->pods() : 0, now),
         status_(object.status()),
         conditions_(status_["conditions"]),
         notes_(Notes::parse(view.remembered())),
@@ -195,6 +222,11 @@ class ScavengerRun {
       status_.text("jobName", sight_.job_name()).text("jobUid", seen.job->uid());
       write_ = true;
     }
+    if (const std::string launcher = sight_.launcher_uid();
+        !launcher.empty() && !status_["launcherUid"].equals(launcher)) {
+      status_.text("launcherUid", launcher);
+      write_ = true;
+    }
     notes_.refused = 0;
     if (!sight_.knows_nodes()) {
       sight_.ask(plan_);
@@ -208,7 +240,7 @@ class ScavengerRun {
       if (state_ == State::kStarting) return false;
       const Begun now = begun(sight);
       const auto ran = last_time(status_["runningTimestamps"]);
-      return now.members < members_->count ||
+      return now.members < members_->pods() ||
              (members_->together && ran && now.last && *now.last > *ran);
     };
     if (judged.verdict != Verdict::kNone || lacks(seen)) {
@@ -248,6 +280,19 @@ class ScavengerRun {
                "the Job was taken away before it was seen");
       return Input::kInterrupted;
     }
+    if (const auto now = members_of(job_); !now || !members_ || *now != *members_) {
+      end_with(Verdict::kHung, reason::kHung,
+               "its spec was changed between the decision and the start; it is decided again");
+      return Input::kHung;
+    }
+    const bool taken = sight_.name_is_taken();
+    if (taken) {
+      if (notes_.refused == 0) notes_.refused = now_.unix_nanos;
+      say(fmt::format("{} {} is there already and is not of this job; remove it, or it is tried "
+                      "again under the next number",
+                      kube::kind_of(sight_.job_kind()).kind, sight_.job_name()));
+      plan_.again_at(now_ + kUnservedPatience);
+    }
     if (const FailedAction* failed = view_.failed();
         failed != nullptr && std::holds_alternative<CreateAction>(failed->action) &&
         failed->error.reason != Reason::kAlreadyExists) {
@@ -272,7 +317,7 @@ class ScavengerRun {
       notes_.refused = 0;
       return Input::kHung;
     }
-    if (job_.has_mpi() && view_.seen(mpi_job_kind()) == 0) return Input::kUnchecked;
+    if (taken || (job_.has_mpi() && view_.seen(mpi_job_kind()) == 0)) return Input::kUnchecked;
     const Input references = look_at_references();
     if (references == Input::kMissing) end_with(Verdict::kFailed, missing_reason_, missing_);
     return references == Input::kReady ? Input::kNoJob : references;
@@ -285,7 +330,7 @@ class ScavengerRun {
       return Input::kReclaimDue;
     }
     const Begun begun_now = begun(seen);
-    if (begun_now.members >= members_->count) {
+    if (begun_now.members >= members_->pods()) {
       ran_since_ = std::min(begun_now.last.value_or(now_), now_);
       return Input::kAllRunning;
     }
@@ -297,12 +342,12 @@ class ScavengerRun {
         return Input::kHung;
       }
       plan_.again_at(waits->since + policy_.start_grace);
-    } else if (seen.job != nullptr && static_cast<int>(seen.pods.size()) < members_->count) {
+    } else if (seen.job != nullptr && static_cast<int>(seen.pods.size()) < members_->pods()) {
       const WallTime due = seen.job->created().value_or(now_) + policy_.start_grace;
       if (now_ >= due) {
         end_with(Verdict::kHung, reason::kHung,
                  fmt::format("the Job made {} of {} pods: look at its events", seen.pods.size(),
-                             members_->count));
+                             members_->pods()));
         return Input::kHung;
       }
       plan_.again_at(due);
@@ -324,16 +369,17 @@ class ScavengerRun {
     }
     if (state_ == State::kReclaiming) return Input::kWithdrawn;
     if (!basis) return Input::kStep;
-    // Reports are told with the steps, or as often as the budget of writes has room for them.
-    const Duration apart = basis->window / (basis->steps + 2);
-    const WallTime may_write = WallTime{notes_.wrote} + apart;
     if (report && report->at - basis->since >= kReportsApart) {
-      if (now_ >= may_write || !basis->reported) {
+      const bool much = report->at - basis->since >=
+                        basis->window / static_cast<std::int64_t>(Notes::budget(*basis));
+      const WallTime due = notes_.may_write(*basis, much);
+      if (now_ >= due || !basis->reported) {
         report_ = report;
         return Input::kStep;
       }
-      plan_.again_at(may_write);
+      plan_.again_at(due);
     }
+    const WallTime may_write = notes_.may_write(*basis, false);
     const bool stepped =
         status_["runningPriority"].integer() != scavenge::running_priority(*basis, now_) ||
         start_over_text(*basis) != status_["priorityStartOverTimestamp"].text();
@@ -361,7 +407,7 @@ class ScavengerRun {
   }
   Input give_way(const Reclaim& asked, std::string_view why) {
     end_with(Verdict::kInterrupted, reason::kReclaimed,
-             fmt::format("pod {} needs its room; {}", asked.pod.text(), why));
+             fmt::format("{}; {}", asked.why(), why));
     return Input::kReclaimDue;
   }
   void end_with(Verdict verdict, std::string_view why, std::string message) {
@@ -414,11 +460,14 @@ class ScavengerRun {
     order.attempt = job_.attempt();
     const std::string decided = status_["decidedAt"].text();
     order.decided_at = decided;
+    const std::string gateway = options_.gateway ? options_.gateway() : std::string();
+    order.gateway = gateway;
     order.checkpoint_interval =
         kube::parse_duration(status_["checkpoint"]["advisedInterval"].text());
     if (!order.checkpoint_interval) order.checkpoint_interval = job_.checkpoint().interval;
     const auto most = job_.max_interruptions();
-    order.starved = most && job_.interrupted_count() >= *most;
+    order.starved = most && job_.interrupted_count() >= std::max<std::int64_t>(1, *most);
+    order.grace_max = policy_.grace_max;
     for (const Slice one : status_["nodes"].elements()) order.node_names.push_back(one.text());
     for (const Slice one : status_["avoid"].elements()) order.avoid.push_back(one.text());
     after_.push_back(
@@ -437,8 +486,8 @@ class ScavengerRun {
     condition("Running", true, reason::kRunning, "");
     condition("Complete", false, reason::kRunning, "");
     event(client::EventType::kNormal, reason::kRunning, "Start",
-          fmt::format("attempt {} runs, {} of {} members", job_.attempt(), members_->count,
-                      members_->count));
+          fmt::format("attempt {} runs, {} of {} members", job_.attempt(), members_->pods(),
+                      members_->pods()));
     wrote(basis);
   }
 
@@ -451,7 +500,7 @@ class ScavengerRun {
     wrote(basis);
   }
   void wrote(const scavenge::CostBasis& basis) {
-    notes_.wrote = now_.unix_nanos;
+    notes_.write(basis, now_);
     plan_.again_at(scavenge::next_step(basis, now_));
     status_.number("observedGeneration", object_.generation());
     write_ = true;
@@ -470,15 +519,15 @@ class ScavengerRun {
   void ask() {
     const auto asked = reclaim_of(object_);
     status_.raw("reclaim", reclaim_json(*asked, now_));
-    condition("Running", true, reason::kReclaimRequested,
-              fmt::format("pod {} needs its room", asked->pod.text()));
-    std::vector<Action> smaller = shrink(job_, sight_.attempt().pods);
+    condition("Running", true, reason::kReclaimRequested, asked->why());
+    std::vector<Action> smaller;
+    if (!asked->pod.name.empty()) smaller = shrink(job_, sight_.attempt().pods);
     if (!smaller.empty()) status_.number("resizes", status_["resizes"].integer().value_or(0) + 1);
     for (const Object* pod : sight_.attempt().pods)
       if (!pod_ended(*pod)) after_.push_back(annotate(*pod, asked->deadline));
     for (Action& action : smaller) after_.push_back(std::move(action));
     event(client::EventType::kNormal, reason::kReclaimRequested, "Reclaim",
-          fmt::format("pod {} needs its room: asked for a checkpoint until {}", asked->pod.text(),
+          fmt::format("{}: asked for a checkpoint until {}", asked->why(),
                       kube::time_text(asked->deadline)));
     plan_.again_at(std::min(asked->deadline, now_ + kReclaimSettles));
     write_ = true;

@@ -2,6 +2,8 @@
 // One look at one ScavengerJob: in which state it is, what is seen, and what follows from that.
 #pragma once
 
+#include <functional>
+
 #include "kube/ours/ours.h"
 #include "runtime/controller.h"
 
@@ -20,6 +22,7 @@ enum class ScavengerFault : std::uint8_t {
 struct ScavengerOptions {
   std::string name = "scavenger-controller";
   const kube::ScavengerKinds* kinds = &kube::scavenger_kinds();
+  std::function<std::string()> gateway = nullptr;  // as of ControllerOptions
   ScavengerFault fault = ScavengerFault::kNone;
 };
 std::unique_ptr<runtime::Controller> make_scavenger_controller(ScavengerOptions);

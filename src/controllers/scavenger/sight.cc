@@ -46,6 +46,8 @@ ScavengerSight::ScavengerSight(const runtime::View& view, const kube::ScavengerJ
     if (owner && owner->uid == object.uid()) {
       attempt_.job = found;
       if (job_uid_.empty()) job_uid_ = found->uid();
+    } else {
+      name_is_taken_ = true;
     }
   }
   for (const Object* pod : view.by_index(kube::kPod, kByScavenger, object.uid()))
@@ -67,6 +69,15 @@ ScavengerSight::ScavengerSight(const runtime::View& view, const kube::ScavengerJ
       if (number && *number <= job.closed_attempt()) old_jobs_.push_back(found);
     }
   }
+}
+
+std::string ScavengerSight::launcher_uid() const {
+  if (job_kind_ != mpi_job_kind() || job_uid_.empty()) return {};
+  const Object* found = view_.get(kube::kJob, {std::string(job_.object().ns()),
+                                               job_name_ + std::string(kLauncher)});
+  if (found == nullptr) return {};
+  const auto owner = found->controller();
+  return owner && owner->uid == job_uid_ ? std::string(found->uid()) : std::string();
 }
 
 bool ScavengerSight::stray_pods() const {

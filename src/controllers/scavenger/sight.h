@@ -24,6 +24,9 @@ class ScavengerSight {
   const std::string& job_name() const { return job_name_; }
   // Of the attempt that was opened last, by the caches.
   const AttemptSight& attempt() const { return attempt_; }
+  // An object of another stands where this attempt's Job is to be.
+  bool name_is_taken() const { return name_is_taken_; }
+  std::string launcher_uid() const;  // of the Job of an MPIJob's launcher; "": not seen
   bool stray_pods() const;  // live pods of a Job of that name, while there is none
   // Learns from answers which nodes of pods are gone. False: a node that no cache has was not asked
   // for yet.
@@ -53,6 +56,7 @@ class ScavengerSight {
   kube::KindId job_kind_;
   std::string job_name_, job_uid_;
   AttemptSight attempt_;
+  bool name_is_taken_ = false;
   std::vector<const kube::Object*> labelled_, old_jobs_, old_pods_;
 };
 
