@@ -210,6 +210,34 @@ TEST(Cluster, AppliesManifestsInWhateverOrderTheyComeIn) {
   EXPECT_EQ(lab.list(*kube::find_kind("example.com/v1", "Ware")).size(), 1u);
 }
 
+TEST(Cluster, F7_WhoMakesRoomForOthersMayAskScavengersToGo) {
+  Lab lab(1);
+  lab.create(
+      R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerJob","metadata":{"name":"a","namespace":"default"},"spec":{"image":"i","resources":{"requests":{"cpu":"1"}}}})");
+  lab.world.run_for(10s);
+  const auto ask = [&](kube::User user) {
+    kube::ApiRequest request{.verb = kube::Verb::kPatch, .kind = kube::scavenger_kinds().job};
+    request.ns = "default";
+    request.name = "a";
+    request.options.patch_type = kube::PatchType::kMerge;
+    request.body.bytes = std::make_shared<const std::string>(fmt::format(
+        R"({{"metadata":{{"annotations":{{"{}":"{{}}"}}}}}})", kube::kReclaimAnnotation));
+    request.user = std::move(user);
+    std::string said = "not answered";
+    lab.cluster->server().handle(
+        std::move(request), lab.scope->done<kube::ApiReply>(1h, [&](auto reply) {
+          said = reply ? "done" : reply.error().message;
+        }));
+    lab.world.run_for(5s);
+    return said;
+  };
+  EXPECT_THAT(ask({.name = "jane", .groups = {"system:masters", "system:authenticated"}}),
+              testing::HasSubstr("only Berth writes this"));
+  EXPECT_EQ(ask({.name = "system:serviceaccount:kube-system:berth-reclaim",
+                 .groups = {"system:authenticated"}}),
+            "done");
+}
+
 TEST(Cluster, TakesWhatADeletedNamespaceHeldWithIt) {
   Lab lab(2);
   lab.create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}})");

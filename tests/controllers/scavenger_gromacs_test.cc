@@ -69,6 +69,37 @@ TEST_F(GromacsToTune, R53_R55_ASmallerSizeIsTriedWhereALargerFindsNoRoom) {
   EXPECT_EQ(get().status()["current"].integer(), 0);
   EXPECT_EQ(get().status()["phase"].text(), "Running");
   EXPECT_THAT(lab.list(kinds().job), SizeIs(1));
+  EXPECT_EQ(kube::ScavengerJobView(job()).interrupted_count(), 1) << "it keeps its turn";
+}
+
+TEST_F(GromacsToTune, F19_ALargerSizeIsTakenOnlyWhereItFits) {
+  s.threshold = 100;
+  s.policy(R"("thresholdPercent":100)");
+  s.node("n", "16");
+  s.pod("holds", "10");
+  lab.run(2s);
+  tune();
+  lab.run(10min);
+  ASSERT_EQ(get().status()["current"].integer(), 2);
+  for (int i = 1; i <= 3; ++i) {
+    for (const Object& pod : lab.list(kube::kPod))
+      if (!pod.label(kube::kScavengerLabel).empty() && !pod_ended(pod)) s.erase_pod(pod);
+    lab.run(10s);
+    EXPECT_EQ(get().status()["current"].integer(), 2) << "6 cores are free: 8 do not fit";
+    lab.run(5min);
+    EXPECT_EQ(get().status()["phase"].text(), "Running");
+    EXPECT_EQ(kube::ScavengerJobView(job()).interrupted_count(), i);
+  }
+  EXPECT_EQ(get().status()["made"].integer(), 3) << "16, 8 and 4 cores";
+  // Room for the middle one: not the largest, which would have to be taken back.
+  ASSERT_TRUE(lab.erase(kube::kPod, {"default", "holds"}));
+  s.pod("holds-less", "6");
+  lab.run(2s);
+  for (const Object& pod : lab.list(kube::kPod))
+    if (!pod.label(kube::kScavengerLabel).empty() && !pod_ended(pod)) s.erase_pod(pod);
+  lab.run(20min);
+  EXPECT_THAT(states(), ElementsAre("NoRoom", "Running", "Interrupted"));
+  EXPECT_EQ(kube::ScavengerJobView(job()).interrupted_count(), 4);
 }
 
 TEST_F(GromacsToTune, F19_EndsWithItsJobAndTriesAgainFromTheTop) {

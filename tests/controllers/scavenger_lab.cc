@@ -233,7 +233,8 @@ void ScavengerLab::check(KindId kind, const Object& object) {
     if (const auto owner = object.controller(); owner && owner->kind == "ScavengerJob") {
       const Object job = lab.get(kinds().job, {std::string(object.ns()), owner->name});
       const auto attempt = attempt_of(owner->name, object.name());
-      if (job.valid() && attempt.value_or(0) > kube::ScavengerJobView(job).attempt())
+      if (job.valid() && job.uid() == owner->uid &&
+          attempt.value_or(0) > kube::ScavengerJobView(job).attempt())
         wrongs.push_back(fmt::format("Job {} has no attempt", object.name()));
     }
   if (kind == kinds().job) {
@@ -260,7 +261,8 @@ void ScavengerLab::check(KindId kind, const Object& object) {
     std::set<std::string> controllers;
     for (const auto& [key, other] : lab.server.all(kube::kPod))
       if (other.label(kube::kScavengerLabel) == object.label(kube::kScavengerLabel) &&
-          !pod_ended(other) && other.controller() && dead.count(node_of(other)) == 0)
+          !pod_ended(other) && other.controller() && dead.count(node_of(other)) == 0 &&
+          !other.controller()->name.ends_with("-launcher"))
         controllers.insert(other.controller()->uid);
     if (controllers.size() > 1)
       wrongs.push_back(fmt::format("{} runs twice at once", object.key().text()));

@@ -196,16 +196,16 @@ TEST_F(ScavengerQueue, ItBacksOffLongerWhileRunsAreOfNoUse) {
 TEST_F(ScavengerQueue, F18_SharesAreEvenBetweenNamespaces) {
   s.policy(R"("fairShares":{"enabled":true})");
   s.life = [](const Object&) { return PodLife{.run = 10min}; };
-  for (int i = 0; i < 40; ++i) s.job(fmt::format("many{}", i), "2", "", "many");
-  for (int i = 0; i < 30; ++i) s.job(fmt::format("few{}", i), "2", "", "few");
+  for (int i = 0; i < 200; ++i) s.job(fmt::format("many{}", i), "2", "", "many");
+  for (int i = 0; i < 20; ++i) s.job(fmt::format("few{}", i), "2", "", "few");
   s.node("n", "20");
   std::map<std::string, double> used;
-  for (int minute = 0; minute < 40; ++minute) {
+  for (int minute = 0; minute < 60; ++minute) {
     lab.run(1min);
     for (const Object& pod : lab.list(kube::kPod))
       if (pod.status()["phase"].equals("Running")) used[std::string(pod.ns())] += 2;
   }
-  EXPECT_NEAR(used["many"] / (used["many"] + used["few"]), 0.5, 0.1);
+  EXPECT_NEAR(used["many"] / (used["many"] + used["few"]), 0.5, 0.05);
 }
 
 TEST_F(ScavengerQueue, F16_TooManyInterruptionsStartItInTheClassThatGoesLast) {

@@ -240,7 +240,9 @@ class GromacsRun {
       if (larger) return resize(job, *larger);
       states_[at(current_)] = "Waiting";
     }
-    const WallTime due = since() + patience();
+    // While it backs off it is not for lack of room that it waits.
+    const auto backs_off = kube::parse_time(view.status()["notBefore"].text());
+    const WallTime due = std::max(since(), backs_off.value_or(since())) + patience();
     if (now_ < due) {
       plan_.again_at(due);
       return;

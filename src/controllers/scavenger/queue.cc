@@ -102,7 +102,8 @@ std::string names_json(const std::vector<std::string>& names) {
   if (names.empty()) return {};
   Writer w;
   w.array();
-  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), kube::kMostNamedNodes); ++i) w.string(names[i]);
+  const auto most = std::min<std::size_t>(names.size(), kube::kMostNamedNodes);
+  for (std::size_t i = 0; i < most; ++i) w.string(names[i]);
   w.end();
   return w.take();
 }

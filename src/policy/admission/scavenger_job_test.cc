@@ -194,6 +194,14 @@ TEST(ScavengerJobAdmission, WarnsOfWhatThePolicyWillBound) {
       testing::AllOf(HasSubstr("[spec.checkpoint.interval: is not less than the policy's "
                                "default duration 30m0s"),
                      HasSubstr("[spec.checkpoint.maxNotice: the policy gives 0s at most]")));
+  EXPECT_THAT(verdict(job(R"("image":"i","minRun":"8760h")")),
+              HasSubstr("[spec.minRun: the policy spares a run for 1h0m0s at most"));
+  EXPECT_THAT(verdict(job(R"("image":"i","terminationGracePeriodSeconds":3600)")),
+              HasSubstr("[spec.terminationGracePeriodSeconds: the policy gives 5m0s at most"));
+  EXPECT_THAT(
+      verdict(job(
+          R"("job":{"template":{"spec":{"terminationGracePeriodSeconds":301,"containers":[{"name":"a"}]}}})")),
+      HasSubstr("[spec.job.template.spec.terminationGracePeriodSeconds: the policy gives 5m0s"));
 }
 
 TEST(ScavengerJobAdmission, TakesPathsForTheSameThatAre) {

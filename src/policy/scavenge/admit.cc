@@ -248,9 +248,10 @@ class Admission {
       }
       room_.give_back(shape, placed);
       maybe_keep(job, all);
-      return wait(job, WaitReason::kNoFit,
-                  fmt::format("its members fit on the nodes, but not the launcher, which asks for {}",
-                              room_.text(room_.amounts(*job.beside))));
+      return wait(
+          job, WaitReason::kNoFit,
+          fmt::format("its members fit on the nodes, but not the launcher, which asks for {}",
+                      room_.text(room_.amounts(*job.beside))));
     }
     WaitReason reason = WaitReason::kNoFit;
     if (keeper_ != nullptr) {

@@ -150,6 +150,40 @@ TEST(Admit, R61_TheCurrentUseOfANodeMayBeAskedForToo) {
   EXPECT_THAT(scene.starts(), ElementsAre("a"));
 }
 
+TEST(Admit, R61_AsManyNodesAreNamedAsAGangNeeds) {
+  AdmitScene scene(400, "10");
+  scene.rules().scope = ThresholdScope::kNode;
+  scene.wait("a", "7", 0, 300);
+  ASSERT_THAT(scene.starts(), ElementsAre("a"));
+  EXPECT_EQ(scene.admit().starts[0].nodes.size(), 300U);
+}
+
+TEST(Admit, R62_ALauncherIsCountedAndPlacedBesideTheMembers) {
+  AdmitScene scene(2, "10");
+  scene.wait("a", "4", 0, 2);
+  scene.job("a").beside = cpu("6");
+  EXPECT_THAT(scene.starts(), ElementsAre("a")) << "14 of 14";
+  scene.job("a").beside = cpu("6500m");
+  EXPECT_EQ(scene.waits(), "a threshold: cpu: 0 of 14 in use, 14.5 more asked for");
+  scene.rules().threshold_percent = 100;
+  scene.job("a").members = 4;
+  scene.job("a").beside = cpu("3");
+  EXPECT_EQ(scene.waits(),
+            "a fit: its members fit on the nodes, but not the launcher, which asks for cpu 3");
+  scene.wait("b", "2", 0, 2);
+  EXPECT_THAT(scene.starts(), ElementsAre("b")) << "what a did not take is there";
+  scene.question().quotas["a"].most = cpu("5");
+  scene.question().waiting = {scene.job("a")};
+  scene.job("a").members = 1;
+  EXPECT_EQ(scene.waits(), "a quota: namespace a: cpu 0 of 5 in use, 7 more asked for");
+  scene.question().quotas.clear();
+  scene.rules().scope = ThresholdScope::kNode;
+  scene.used(0, "4");
+  const AdmitAnswer answer = scene.admit();
+  ASSERT_EQ(answer.starts.size(), 1U);
+  EXPECT_THAT(answer.starts[0].nodes, ElementsAre("n0", "n1"));
+}
+
 TEST(Admit, NodesThatAJobMayGoToAreTheOnlyOnesLookedAt) {
   AdmitScene scene(2, "10");
   scene.used(1, "6");
