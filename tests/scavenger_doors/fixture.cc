@@ -26,7 +26,7 @@ std::string pod_body(const FixturePod& pod, std::string_view more_spec, std::str
   if (pod.kept) metadata += R"(,"finalizers":["berth.dev/accounting"])";
   if (pod.deleting) metadata += R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")";
   std::string spec = fmt::format(
-      R"("schedulerName":"default-scheduler","priority":{},"containers":[{{"name":"main","resources":{{"requests":{{"cpu":"{}m","memory":"{}Gi"}}}})",
+      R"("schedulerName":"default-scheduler","priority":{},"containers":[{{"name":"main","image":"x","resources":{{"requests":{{"cpu":"{}m","memory":"{}Gi"}}}})",
       pod.priority, pod.cores, pod.gib);
   if (pod.port != 0)
     spec += fmt::format(R"(,"ports":[{{"containerPort":80,"hostPort":{}}}])", pod.port);
@@ -158,45 +158,57 @@ std::string job_json(const FixtureJob& job) {
   return fmt::format(R"("spec":{{{}}},"status":{{{}}})", spec, status);
 }
 
+std::string node_json(const FixtureNode& node) {
+  return fmt::format(
+      R"("metadata":{{"labels":{{"kubernetes.io/hostname":"{0}","zone":"{1}"}}}},"spec":{{{2}}},"status":{{"allocatable":{{"cpu":"{3}m","memory":"{4}Gi","pods":"{5}"}}}})",
+      node.name, node.zone, node.cordoned ? R"("unschedulable":true)" : "", node.cores, node.gib,
+      node.pods);
+}
+
+std::string budget_json(const FixtureBudget& budget) {
+  return fmt::format(
+      R"("spec":{{"selector":{{"matchLabels":{{"app":"{}"}}}}}},"status":{{"disruptionsAllowed":{},"currentHealthy":0,"desiredHealthy":0,"expectedPods":0}})",
+      budget.app, budget.allowed);
+}
+
+std::string policy_json(const Fixture& all, bool reclaim) {
+  return fmt::format(R"("spec":{{"scavengerPdbs":"{}","maxNotice":"{}","reclaim":"{}"}})",
+                     all.honour ? "Honour" : "Ignore", all.max_notice, reclaim ? "On" : "Off");
+}
+
+std::string pod_json(const FixturePod& pod) {
+  return pod_body(pod, "", R"("phase":"Running")", "kubernetes.io/hostname");
+}
+
+std::string preemptor_json(const Fixture& all, bool polite) {
+  return pod_body(
+      all.preemptor,
+      polite ? R"(,"priorityClassName":"ordinary-polite","preemptionPolicy":"Never")" : "",
+      polite
+          ? R"("phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}])"
+          : R"("phase":"Pending")",
+      all.avoided_in);
+}
+
 void show(const Fixture& all, faults::FakeServer& server, bool reclaim) {
   const kube::ScavengerKinds& kinds = kube::scavenger_kinds();
   // Uids are counted; from here on all have as many digits, and their order is that of the count.
   for (int i = 0; i < 100; ++i)
     server.set(kube::kConfigMap, {"default", fmt::format("c{}", i)}, "");
   for (const FixtureNode& node : all.nodes)
-    server.set(
-        kube::kNode, {"", node.name},
-        fmt::format(
-            R"("metadata":{{"labels":{{"kubernetes.io/hostname":"{0}","zone":"{1}"}}}},"spec":{{{2}}},"status":{{"allocatable":{{"cpu":"{3}m","memory":"{4}Gi","pods":"{5}"}}}})",
-            node.name, node.zone, node.cordoned ? R"("unschedulable":true)" : "", node.cores,
-            node.gib, node.pods));
-  server.set(kinds.policy, {"", "default"},
-             fmt::format(R"("spec":{{"scavengerPdbs":"{}","maxNotice":"{}","reclaim":"{}"}})",
-                         all.honour ? "Honour" : "Ignore", all.max_notice, reclaim ? "On" : "Off"));
+    server.set(kube::kNode, {"", node.name}, node_json(node));
+  server.set(kinds.policy, {"", "default"}, policy_json(all, reclaim));
   for (const FixtureJob& job : all.jobs)
     server.set(job.alias ? kube::cerit_kinds().job : kinds.job, {"default", job.name},
                job_json(job));
   for (const FixtureBudget& budget : all.budgets)
-    server.set(
-        kube::kPodDisruptionBudget, {"default", budget.name},
-        fmt::format(
-            R"("spec":{{"selector":{{"matchLabels":{{"app":"{}"}}}}}},"status":{{"disruptionsAllowed":{}}})",
-            budget.app, budget.allowed));
+    server.set(kube::kPodDisruptionBudget, {"default", budget.name}, budget_json(budget));
   for (const FixturePod& pod : all.pods)
-    server.set(kube::kPod, {"default", pod.name},
-               pod_body(pod, "", R"("phase":"Running")", "kubernetes.io/hostname"));
+    server.set(kube::kPod, {"default", pod.name}, pod_json(pod));
 }
 
 void show_preemptor(const Fixture& all, faults::FakeServer& server, bool polite) {
-  server.set(
-      kube::kPod, {"default", all.preemptor.name},
-      pod_body(
-          all.preemptor,
-          polite ? R"(,"priorityClassName":"ordinary-polite","preemptionPolicy":"Never")" : "",
-          polite
-              ? R"("phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}])"
-              : R"("phase":"Pending")",
-          all.avoided_in));
+  server.set(kube::kPod, {"default", all.preemptor.name}, preemptor_json(all, polite));
 }
 
 // The filters, as one would write them down.

@@ -70,7 +70,13 @@ Fixture random_fixture(Random&, std::size_t nodes, std::size_t jobs, WallTime no
 void show(const Fixture&, faults::FakeServer&, bool reclaim = false);
 // `polite`: it may not preempt and fits nowhere, as its scheduler has said.
 void show_preemptor(const Fixture&, faults::FakeServer&, bool polite = false);
+// The members of each object but its name, as JSON.
+std::string node_json(const FixtureNode&);
 std::string job_json(const FixtureJob&);
+std::string pod_json(const FixturePod&);
+std::string preemptor_json(const Fixture&, bool polite = false);
+std::string budget_json(const FixtureBudget&);
+std::string policy_json(const Fixture&, bool reclaim = false);
 
 // What the best choice is, by a plain loop over all sets of jobs on all nodes and the literal
 // filters. nullopt: no set of scavengers will do, or the pod fits as it is.

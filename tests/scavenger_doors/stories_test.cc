@@ -80,7 +80,7 @@ TEST_P(Doors, F4_AGangCountsOnceAndWithAllItsMembers) {
   EXPECT_THAT(victims_of(all), ElementsAre("gang-0", "gang-1")) << "and both on its node go";
 }
 
-TEST_P(Doors, ScavengersGoBeforeOrdinaryPodsWhateverBudgetsSay) {
+TEST_P(Doors, R4_ScavengersGoBeforeOrdinaryPodsWhateverBudgetsSay) {
   const WallTime now = Stage::begin() + 2s;
   Fixture all = two_jobs(now - 25min);
   all.nodes.push_back({.name = "n2"});
@@ -113,12 +113,26 @@ TEST_P(Doors, F16_WhoHasNotRunItsMinimumGoesAfterTheOthers) {
   EXPECT_THAT(victims_of(all), ElementsAre("younger-0")) << "the priority comes first";
 }
 
-TEST_P(Doors, AJobThatLosesAMemberAnywayCostsNothingMore) {
+TEST_P(Doors, F4_AJobThatLosesAMemberAnywayCostsNothingMore) {
   const WallTime now = Stage::begin() + 2s;
   Fixture all = two_jobs(now - 25min);
   all.pods[0].deleting = true;
   EXPECT_THAT(victims_of(all), IsEmpty())
       << "the older one is on its way out: nobody else has to go";
+}
+
+TEST_P(Doors, F4_AGangThatLosesAMemberOnANodeThatNobodyLooksAtCostsNothingMoreEither) {
+  const WallTime now = Stage::begin() + 2s;
+  Fixture all = two_jobs(now - 25min);
+  all.nodes.push_back({.name = "drained", .cordoned = true});
+  all.pods.push_back(member("older", "drained", 1000, 1));
+  EXPECT_THAT(victims_of(all), ElementsAre("younger-0"));
+  all.pods.back().deleting = true;
+  if (GetParam() == Door::kOperator) {
+    EXPECT_THAT(victims_of(all), IsEmpty()) << "the Job controller ends the others of the gang";
+  } else {
+    EXPECT_THAT(victims_of(all), ElementsAre("older-0"));
+  }
 }
 
 TEST_P(Doors, F7_WhoIsAllowedTimeForACheckpointIsAskedFirst) {
@@ -218,6 +232,7 @@ TEST_P(Doors, F20_AJobIsToldWhyItHadToGo) {
   EXPECT_EQ(record->door, name_of(GetParam()));
   EXPECT_EQ(record->node, "n1");
   EXPECT_EQ(record->cost, 4000 * 600) << "ten minutes of four cores";
+  EXPECT_EQ(record->stock_cost, 4000 * 1200) << "its order takes the first of equals";
   ASSERT_EQ(record->victims.size(), 1u);
   EXPECT_THAT(record->victims[0].pods, ElementsAre("younger-0"));
   EXPECT_EQ(record->victims[0].running_priority, 1);
@@ -226,7 +241,7 @@ TEST_P(Doors, F20_AJobIsToldWhyItHadToGo) {
   EXPECT_EQ(record->alternatives[0].cost, 4000 * 1200);
 }
 
-TEST(ExtenderDoor, OrdinaryPodsAreStillScheduledWhileItIsAway) {
+TEST(ExtenderDoor, F5_OrdinaryPodsAreStillScheduledWhileItIsAway) {
   Stage stage({.door = Door::kExtender});
   const Fixture all = two_jobs(Stage::begin() + 2s - 35min);
   stage.show(all);

@@ -35,7 +35,7 @@ WallTime decided() {
   return {at - at % 1'000'000'000};
 }
 
-TEST(Victims, TheThreeDoorsNameTheSameOnesAndTheyAreTheCheapest) {
+TEST(Victims, F3_F4_R28_TheThreeDoorsNameTheSameOnesAndTheyAreTheCheapest) {
   std::size_t chosen = 0, asked = 0;
   for (std::uint64_t seed = 1; seed <= fixtures(); ++seed) {
     Random random(seed);
@@ -63,7 +63,7 @@ TEST(Victims, TheThreeDoorsNameTheSameOnesAndTheyAreTheCheapest) {
 }
 
 // A cost that is counted by pod, and not once a job, would be found by these fixtures.
-TEST(Victims, ACostByPodInsteadOfByJobWouldBeNoticed) {
+TEST(Victims, F4_ACostByPodInsteadOfByJobWouldBeNoticed) {
   std::size_t noticed = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Random random(seed);
@@ -82,7 +82,7 @@ TEST(Victims, ACostByPodInsteadOfByJobWouldBeNoticed) {
   EXPECT_GT(noticed, 2u);
 }
 
-TEST(Victims, ManyJobsAreChosenFromNearlyAsWellAndNeverWorseThanByStockOrder) {
+TEST(Victims, F4_R7_ManyJobsAreChosenFromNearlyAsWellAndNeverWorseThanByStockOrder) {
   const std::uint64_t most = std::max<std::uint64_t>(fixtures() / 10, 10);
   std::size_t compared = 0;
   double worst = 1;

@@ -101,6 +101,15 @@ std::optional<std::string> not_eligible(const PreemptionQuestion& q) {
   return std::nullopt;
 }
 
+namespace {
+// How many candidates kube-scheduler looks for among so many nodes.
+std::int64_t candidates_wanted(const PreemptionQuestion& q, std::int64_t nodes) {
+  return std::min(nodes,
+                  std::max<std::int64_t>(nodes * q.args.min_candidate_nodes_percentage / 100,
+                                         q.args.min_candidate_nodes_absolute));
+}
+}  // namespace
+
 PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
   const ClusterState& cluster = q.cycle.cluster;
   const std::vector<std::uint32_t> rows = candidate_rows(q);
@@ -108,9 +117,7 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
   std::int64_t wanted = count;
   std::size_t offset = 0;
   if (q.random != nullptr && count > 0) {
-    wanted =
-        std::min(count, std::max<std::int64_t>(count * q.args.min_candidate_nodes_percentage / 100,
-                                               q.args.min_candidate_nodes_absolute));
+    wanted = candidates_wanted(q, count);
     offset = q.random->below(static_cast<std::uint64_t>(count));
   }
   PreemptionAnswer answer;
@@ -158,6 +165,23 @@ PreemptionAnswer find_candidates(const PreemptionQuestion& q) {
     answer.status = Status::error(
         errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", ")));
   return answer;
+}
+
+std::optional<PreemptionCandidate> stock_choice(const PreemptionQuestion& q,
+                                                std::span<const std::uint32_t> rows) {
+  const auto wanted =
+      static_cast<std::size_t>(candidates_wanted(q, static_cast<std::int64_t>(rows.size())));
+  std::vector<PreemptionCandidate> found;
+  bool harmless = false;
+  for (const std::uint32_t row : rows) {
+    Dry dry = dry_run(q, q.cycle.cluster.table().node[row]);
+    if (!dry.status.ok()) continue;
+    harmless |= dry.candidate.budget_violations == 0;
+    found.push_back(std::move(dry.candidate));
+    if (harmless && found.size() >= wanted) break;
+  }
+  if (found.empty()) return std::nullopt;
+  return std::move(found[best_candidates(found, q.now).front()]);
 }
 
 std::vector<std::size_t> best_candidates(const std::vector<PreemptionCandidate>& candidates,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,5 +53,9 @@ PreemptionAnswer find_candidates(const PreemptionQuestion&);
 
 // The candidates that kube-scheduler would choose from, by place; at least one of what is given.
 std::vector<std::size_t> best_candidates(const std::vector<PreemptionCandidate>&, WallTime now);
+
+// What kube-scheduler would choose if its search began at the first of these rows.
+std::optional<PreemptionCandidate> stock_choice(const PreemptionQuestion&,
+                                                std::span<const std::uint32_t> rows);
 
 }  // namespace berth::scheduler

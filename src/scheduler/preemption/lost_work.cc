@@ -264,6 +264,37 @@ double gap_of(const Found& best, std::span<const Found> others) {
   return floor > 0 ? std::max(1.0, static_cast<double>(best.cover.cost) / floor) : 1;
 }
 
+// A job that loses one member loses all of them, wherever they are: what is lost already costs
+// nothing more.
+class Doomed {
+ public:
+  Doomed(const ClusterState& cluster, const scavenge::Board& board) {
+    for (std::uint32_t id = 0; id < cluster.node_ids(); ++id)
+      for (const PodPtr& pod : cluster.pods_on(NodeId{id}))
+        if (pod->deleting && pod->controller)
+          if (const BoardJob* job = board.of_controller(pod->controller->uid)) jobs_.insert(job);
+  }
+  bool has(const BoardJob* job) const { return jobs_.count(job) > 0; }
+
+ private:
+  std::set<const BoardJob*> jobs_;
+};
+
+std::optional<std::int64_t> stock_cost(const PreemptionQuestion& q,
+                                       std::span<const std::uint32_t> rows,
+                                       const scavenge::Board& board, const Doomed& doomed) {
+  const auto choice = stock_choice(q, rows);
+  if (!choice) return std::nullopt;
+  std::set<const BoardJob*> jobs;
+  for (const PodPtr& pod : choice->victims)
+    if (pod->controller)
+      if (const BoardJob* job = board.of_controller(pod->controller->uid); job && !doomed.has(job))
+        jobs.insert(job);
+  std::int64_t cost = 0;
+  for (const BoardJob* job : jobs) cost += scavenge::cost_of(*job, q.now);
+  return cost;
+}
+
 bool goes_before(const Found& a, const Found& b) { return scavenge::better(a.cover, b.cover); }
 
 }  // namespace
@@ -277,6 +308,7 @@ scavenge::VictimRecord record_of(const LostWork& lost, const Pod& preemptor,
                                 .pod_uid = preemptor.uid,
                                 .node = lost.candidate.node};
   record.cost = lost.cost;
+  record.stock_cost = lost.stock_cost;
   record.exact = lost.exact;
   record.nodes_looked_at = static_cast<int>(lost.nodes);
   for (const LostJob& each : lost.jobs) {
@@ -313,12 +345,7 @@ std::optional<LostWork> pick_victims(const PreemptionQuestion& asked,
   q.now = {asked.now.unix_nanos - asked.now.unix_nanos % kSecond};
   std::vector<Place> places = places_of(q, rows, board);
   if (places.empty()) return std::nullopt;
-  // A job that loses one member loses all of them, and what is lost already costs nothing more.
-  std::set<const BoardJob*> doomed;
-  for (const Place& place : places)
-    for (const Tenant& tenant : place.tenants)
-      for (const PodPtr& pod : tenant.pods)
-        if (pod->deleting) doomed.insert(tenant.job);
+  const Doomed doomed(q.cycle.cluster, board);
   const bool honour = board.rules().honour_budgets;
   const Shortage shortage(q);
   Found best;
@@ -329,7 +356,7 @@ std::optional<LostWork> pick_victims(const PreemptionQuestion& asked,
     Found found{.place = &place};
     int lowest = INT_MAX;
     for (const Tenant& tenant : place.tenants) {
-      const bool going = doomed.count(tenant.job) > 0;
+      const bool going = doomed.has(tenant.job);
       Unit unit{.tier = going ? kGoingAnyway
                               : tier_of(tenant.pods.front()->priority(), *tenant.job, q.now),
                 .pdb_violations = honour && !going ? tenant.violations : 0,
@@ -359,6 +386,7 @@ std::optional<LostWork> pick_victims(const PreemptionQuestion& asked,
   if (best.place == nullptr) return std::nullopt;
   LostWork lost = told(q, best);
   lost.gap = gap_of(best, others);
+  lost.stock_cost = stock_cost(q, rows, board, doomed);
   for (const Found& other : others) lost.others.push_back(other_of(other));
   lost.nodes = static_cast<std::uint32_t>(places.size());
   lost.exact = exact;

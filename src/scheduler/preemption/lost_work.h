@@ -39,6 +39,7 @@ struct LostWork {
   PreemptionCandidate candidate;
   std::vector<LostJob> jobs;  // by uid
   std::int64_t cost = 0;      // of all of them
+  std::optional<std::int64_t> stock_cost = {};  // of the jobs that kube-scheduler would take
   int top_tier = 0;
   std::vector<OtherNode> others;  // the best of them, three at most
   std::uint32_t nodes = 0;        // on which scavenger jobs were looked at
