@@ -1,7 +1,7 @@
 # Every target installs what it misses (tools/setup) and says what it does.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench real e2e journeys nightly asan tsan fuzz lint format schema clean
+.PHONY: help run test build bench real e2e rows journeys nightly asan tsan fuzz lint format schema clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -37,6 +37,9 @@ e2e:  ## Run the end-to-end tests against the real components
 	@mkdir -p build; cmake --preset dev > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
 	@cmake --build --preset dev
 	@ctest --test-dir build/dev -L real --output-on-failure
+
+rows:  ## Run the tests that are named after rows of the specifications, and print what holds row by row
+	@tools/rows
 
 journeys:  ## Run the web page's journeys: Debian's Chromium against a real berth up
 	@tools/setup build journeys
