@@ -19,6 +19,7 @@ struct CompareOptions {
   std::int64_t nodes = 20, cores = 32, gib = 128, scavengers = 300, silent = 20, seed = 1,
                lives = 1;
   std::vector<std::string> setups;
+  bool check = false;
 };
 
 constexpr simulate::Variant kSetups[] = {simulate::Variant::kNone, simulate::Variant::kPlain,
@@ -90,6 +91,11 @@ Result<simulate::Scenario> scenario_of(const CompareOptions& options, std::int64
 Result<int> compare_scavengers(const CompareOptions& options, Context& context) {
   const auto setups = setups_of(options);
   if (!setups) return tl::unexpected(setups.error());
+  for (const auto needed :
+       {simulate::Variant::kNone, simulate::Variant::kStock, simulate::Variant::kOwn})
+    if (options.check && std::find(setups->begin(), setups->end(), needed) == setups->end())
+      return tl::unexpected(usage_error(
+          "--check: compares none, stock and own; leave out --setup, or name all three"));
   std::vector<simulate::Scenario> scenarios;
   for (std::int64_t life = 0; life < std::max<std::int64_t>(1, options.lives); ++life) {
     auto scenario = scenario_of(options, life);
@@ -117,7 +123,16 @@ Result<int> compare_scavengers(const CompareOptions& options, Context& context) 
     if (!out.flush())
       return fail(Reason::kInternalError, fmt::format("{}: cannot be written", options.plot));
   }
-  return kExitOk;
+  if (!options.check) return kExitOk;
+  const simulate::Verdict verdict = simulate::verdict_of(scenario, outcomes);
+  if (verdict.kept()) return kExitOk;
+  return fail(Reason::kInternalError,
+              verdict.complete()
+                  ? fmt::format("--check: Berth is to lose at least {:.0f} % less than the stock "
+                                "order, and the bound on waits is to be met",
+                                100 * simulate::Verdict::kPromisedSaving)
+                  : "--check: the stock order lost nothing to compare with; simulate longer, or "
+                    "with more --scavengers");
 }
 
 }  // namespace
@@ -146,6 +161,9 @@ Command compare() {
       .flag("--seed", &options->seed, "of everything that is left to chance")
       .flag("--lives", &options->lives,
             "live so many times, with this seed and those after it; default: 1")
+      .flag("--check", &options->check,
+            "exit with 1 unless Berth loses 30 % less work than the stock order and ordinary pods "
+            "wait no longer than the bound")
       .flag("--plot", &options->plot, "write an SVG, too", "FILE")
       .choice("-o,--output", &options->output, {"table", "json"}, "how to print")
       .example("berth compare scavengers --nodes 20 --for 24h --plot scavengers.svg")

@@ -19,6 +19,12 @@ struct Verdict {
   // The longest p99 wait with scavengers, less that without; nothing where either was not run.
   std::optional<Duration> longer_wait;
   bool within_bound = true;  // it is at most the reclaim bound
+
+  // What is promised: so much less work is lost than in the stock order, and nobody waits longer
+  // than the bound.
+  static constexpr double kPromisedSaving = 0.3;
+  bool complete() const { return saved && longer_wait; }  // all that is needed was run
+  bool kept() const { return complete() && *saved >= kPromisedSaving && within_bound; }
 };
 Verdict verdict_of(const Scenario&, std::span<const Outcome>);
 

@@ -46,6 +46,20 @@ TEST(Report, SaysHowMuchLessIsLostAndWhetherTheBoundIsMet) {
   EXPECT_THAT(text, HasSubstr("1.50")) << "interruptions a job";
 }
 
+TEST(Report, F23_APromiseIsKeptWhereEnoughIsSavedAndNobodyWaitsTooLong) {
+  const auto kept = [](double stock, double own, Duration wait) {
+    return verdict_of(scenario(),
+                      std::vector<Outcome>{outcome(Variant::kNone, 0, 1s),
+                                           outcome(Variant::kStock, stock, 9s),
+                                           outcome(Variant::kOwn, own, wait)})
+        .kept();
+  };
+  EXPECT_TRUE(kept(40, 28, 13s));
+  EXPECT_FALSE(kept(40, 29, 13s)) << "27.5 % less";
+  EXPECT_FALSE(kept(40, 10, 14s)) << "13 s longer";
+  EXPECT_FALSE(kept(0, 0, 1s)) << "nothing was there to save";
+}
+
 TEST(Report, SaysThatTheBoundIsMissed) {
   const std::vector<Outcome> outcomes{outcome(Variant::kNone, 0, 1s),
                                       outcome(Variant::kStock, 40, 14s)};
