@@ -181,8 +181,8 @@ Result<int> run_controllers(const ControllersOptions& options) {
   const Result<scheduler::SecurePortOptions> port = options.serving.options();
   if (!port) return tl::unexpected(port.error());
   if (const std::string& url = options.gateway;
-      !url.empty() && ((!url.starts_with("https://") && !url.starts_with("http://")) ||
-                       url.ends_with('/')))
+      !url.empty() &&
+      ((!url.starts_with("https://") && !url.starts_with("http://")) || url.ends_with('/')))
     return tl::unexpected(usage_error(fmt::format(
         "--gateway {}: write where pods reach it, such as https://berth-gateway.berth-system.svc",
         url)));

@@ -53,24 +53,23 @@ void Applier::next() {
   const kube::Object& object = objects_[at_];
   kube::Key key = object.key();
   if (kube::kind_of(object.kind()).namespaced && key.ns.empty()) key.ns = "default";
-  api_.patch(object.kind(), key, object.json(), kube::PatchType::kApply,
-             scope_.done<kube::Object>(60s,
-                                       [this](Result<kube::Object> applied) {
-                                         if (!applied)
-                                           refused_.push_back(
-                                               {objects_[at_], std::move(applied.error())});
-                                         ++at_;
-                                         next();
-                                       }),
-             "", {.force = true, .field_manager = manager_});
+  api_.patch(
+      object.kind(), key, object.json(), kube::PatchType::kApply,
+      scope_.done<kube::Object>(60s,
+                                [this](Result<kube::Object> applied) {
+                                  if (!applied)
+                                    refused_.push_back({objects_[at_], std::move(applied.error())});
+                                  ++at_;
+                                  next();
+                                }),
+      "", {.force = true, .field_manager = manager_});
 }
 
 void Applier::end_round() {
   idle_rounds_ = refused_.size() < objects_.size() ? 0 : idle_rounds_ + 1;
   const bool wait = idle_rounds_ > 0;
-  if (refused_.empty() ||
-      (wait && (idle_rounds_ == kMostIdleRounds ||
-                std::none_of(refused_.begin(), refused_.end(), &may_pass)))) {
+  if (refused_.empty() || (wait && (idle_rounds_ == kMostIdleRounds ||
+                                    std::none_of(refused_.begin(), refused_.end(), &may_pass)))) {
     const auto done = std::exchange(done_, nullptr);
     return done(std::move(refused_));
   }

@@ -81,12 +81,10 @@ client::Transport& Cluster::Parts::transport_of(const kube::User& user) {
 void Cluster::Parts::start_controllers() {
   if (lab::Lab* const lab = api.get()->lab(); lab != nullptr && lab->options().every_node)
     heartbeats = std::make_unique<LabHeartbeats>(lab->silence());
-  auto wanted = controllers::make_controllers(
-      options.controllers,
-      {.root_ca = options.ca_pem,
-       .heartbeats = heartbeats.get(),
-       .job_kinds = options.job_kinds,
-       .gateway = options.gateway});
+  auto wanted = controllers::make_controllers(options.controllers, {.root_ca = options.ca_pem,
+                                                                    .heartbeats = heartbeats.get(),
+                                                                    .job_kinds = options.job_kinds,
+                                                                    .gateway = options.gateway});
   BERTH_CHECK(wanted.has_value(), "the list of controllers was checked before");
   if (wanted->empty()) return;
   runtime::HomeOptions home{.instance = "berth"};

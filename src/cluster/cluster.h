@@ -57,8 +57,8 @@ struct ClusterOptions {
   std::function<void(const apiserver::HistoryEvent&)> observe = {};
   // Told what the scheduler does, on its loop; outlives the cluster.
   scheduler::SchedulerObserver* watch_scheduler = nullptr;
-  std::vector<std::string> controllers = {"*"};            // as --controllers; none: none
-  std::vector<controllers::JobKind> job_kinds = {};        // besides those that are built in
+  std::vector<std::string> controllers = {"*"};      // as --controllers; none: none
+  std::vector<controllers::JobKind> job_kinds = {};  // besides those that are built in
   // "http://127.0.0.1:8080", its gateway, of which pods are told; "" while there is none. Asked on
   // the controllers' loop; null: there never is.
   std::function<std::string()> gateway = {};

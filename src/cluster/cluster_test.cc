@@ -184,17 +184,18 @@ TEST(Cluster, AppliesManifestsInWhateverOrderTheyComeIn) {
   Lab lab(1);
   Applier applier(*lab.scope, *lab.transport, Random(1), "test");
   std::vector<kube::Object> objects;
-  for (const char* text : {
-           R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"priorityClassName":"urgent","serviceAccountName":"seller","containers":[{"name":"c","image":"i"}]}})",
-           R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"plain","namespace":"shop"},"spec":{"containers":[{"name":"c","image":"i"}]}})",
-           R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"lost","namespace":"shop"},"spec":{"priorityClassName":"none-such","containers":[{"name":"c","image":"i"}]}})",
-           R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"empty","namespace":"shop"},"spec":{"containers":[]}})",
-           R"({"apiVersion":"example.com/v1","kind":"Ware","metadata":{"name":"a","namespace":"shop"}})",
-           R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"seller","namespace":"shop"}})",
-           R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"urgent"},"value":9})",
-           R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"wares.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"wares","kind":"Ware"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})",
-           R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}})",
-       })
+  for (
+      const char* text : {
+          R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"priorityClassName":"urgent","serviceAccountName":"seller","containers":[{"name":"c","image":"i"}]}})",
+          R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"plain","namespace":"shop"},"spec":{"containers":[{"name":"c","image":"i"}]}})",
+          R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"lost","namespace":"shop"},"spec":{"priorityClassName":"none-such","containers":[{"name":"c","image":"i"}]}})",
+          R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"empty","namespace":"shop"},"spec":{"containers":[]}})",
+          R"({"apiVersion":"example.com/v1","kind":"Ware","metadata":{"name":"a","namespace":"shop"}})",
+          R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"seller","namespace":"shop"}})",
+          R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"urgent"},"value":9})",
+          R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"wares.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"wares","kind":"Ware"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})",
+          R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}})",
+      })
     objects.push_back(*kube::Object::parse(text));
   std::optional<std::vector<ApplyError>> refused;
   applier.apply(std::move(objects), [&](auto all) { refused = std::move(all); });
@@ -202,10 +203,9 @@ TEST(Cluster, AppliesManifestsInWhateverOrderTheyComeIn) {
   ASSERT_TRUE(refused.has_value());
   std::vector<std::string> said;
   for (const ApplyError& each : *refused) said.push_back(each.text());
-  EXPECT_THAT(said, testing::ElementsAre(
-                        testing::AllOf(testing::StartsWith("Pod shop/lost: "),
-                                       testing::HasSubstr("none-such")),
-                        testing::StartsWith("Pod shop/empty: ")));
+  EXPECT_THAT(said, testing::ElementsAre(testing::AllOf(testing::StartsWith("Pod shop/lost: "),
+                                                        testing::HasSubstr("none-such")),
+                                         testing::StartsWith("Pod shop/empty: ")));
   EXPECT_EQ(lab.count(kube::kPod, running), 2u);
   EXPECT_EQ(lab.list(*kube::find_kind("example.com/v1", "Ware")).size(), 1u);
 }
@@ -224,10 +224,10 @@ TEST(Cluster, F7_WhoMakesRoomForOthersMayAskScavengersToGo) {
         R"({{"metadata":{{"annotations":{{"{}":"{{}}"}}}}}})", kube::kReclaimAnnotation));
     request.user = std::move(user);
     std::string said = "not answered";
-    lab.cluster->server().handle(
-        std::move(request), lab.scope->done<kube::ApiReply>(1h, [&](auto reply) {
-          said = reply ? "done" : reply.error().message;
-        }));
+    lab.cluster->server().handle(std::move(request),
+                                 lab.scope->done<kube::ApiReply>(1h, [&](auto reply) {
+                                   said = reply ? "done" : reply.error().message;
+                                 }));
     lab.world.run_for(5s);
     return said;
   };

@@ -81,8 +81,8 @@ std::vector<Line> printed(const kube::Object& pod, const Container& container, W
   std::vector<Line> lines;
   const std::string text = annotation(pod, "log", container.name);
   if (!text.empty()) {
-    const Duration every = kube::parse_duration(annotation(pod, "log-every", container.name))
-                               .value_or(Duration{});
+    const Duration every =
+        kube::parse_duration(annotation(pod, "log-every", container.name)).value_or(Duration{});
     const std::int64_t last = every > Duration{} ? (to - from) / every : 0;
     std::size_t bytes = 0;
     // The newest first, until it is enough.

@@ -66,8 +66,8 @@ class Look {
 
   Step stop() {
     if (in_.script.never_stops()) return {};
-    const Duration grace = seconds_of(
-        in_.pod.metadata()["deletionGracePeriodSeconds"].integer().value_or(30));
+    const Duration grace =
+        seconds_of(in_.pod.metadata()["deletionGracePeriodSeconds"].integer().value_or(30));
     const WallTime asked =
         in_.stopping.unix_nanos != 0 ? in_.stopping : in_.pod.deleted().value_or(in_.now) - grace;
     bool runs = false;

@@ -233,8 +233,7 @@ TEST_P(WithServer, LeasesOnDemandLookAsIfTheyHadBeenWrittenAllAlong) {
   ASSERT_TRUE(lease);
   EXPECT_LT(
       server.world.clock().wall() -
-          *kube::parse_time(
-              std::get<kube::Object>(lease->body).member("spec")["renewTime"].text()),
+          *kube::parse_time(std::get<kube::Object>(lease->body).member("spec")["renewTime"].text()),
       10s);
   EXPECT_EQ(lab->counts().renewals, first + 1);
   {

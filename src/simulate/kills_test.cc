@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random kills of Berth's scheduler, of the webhooks and of nodes in a whole cluster, while jobs and
-// ordinary pods come: no job is lost, none runs twice at once, and all end. The operator's own kills
-// are in tests/controllers/scavenger_property_test.cc.
+// Random kills of Berth's scheduler, of the webhooks and of nodes in a whole cluster, while jobs
+// and ordinary pods come: no job is lost, none runs twice at once, and all end. The operator's own
+// kills are in tests/controllers/scavenger_property_test.cc.
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -58,12 +58,11 @@ class Storm {
       line = made.get();
       return made;
     };
-    cluster_ = std::make_unique<cluster::Cluster>(
-        world_, metrics_, Logger(sink_, world_.clock(), LogLevel::kError), Random(seed),
-        std::move(options));
-    cluster_->start([](const Result<Ok>& started) {
-      EXPECT_TRUE(started) << started.error().message;
-    });
+    cluster_ = std::make_unique<cluster::Cluster>(world_, metrics_,
+                                                  Logger(sink_, world_.clock(), LogLevel::kError),
+                                                  Random(seed), std::move(options));
+    cluster_->start(
+        [](const Result<Ok>& started) { EXPECT_TRUE(started) << started.error().message; });
     world_.run_for(10s);
     cluster_->api_loop().post([&] { cluster_->own_webhooks().answer_in(line->here); });
     world_.run_for(1s);
@@ -144,8 +143,7 @@ class Storm {
     Contender contender;
   };
   void start_scheduler() {
-    scheduler_ =
-        std::make_unique<Scheduler>(world_, *transport_, sink_, random_.below(1'000'000));
+    scheduler_ = std::make_unique<Scheduler>(world_, *transport_, sink_, random_.below(1'000'000));
     scheduler_->contender.start();
   }
   void stop_scheduler() {

@@ -48,10 +48,9 @@ TEST(Report, SaysHowMuchLessIsLostAndWhetherTheBoundIsMet) {
 
 TEST(Report, F23_APromiseIsKeptWhereEnoughIsSavedAndNobodyWaitsTooLong) {
   const auto kept = [](double stock, double own, Duration wait) {
-    return verdict_of(scenario(),
-                      std::vector<Outcome>{outcome(Variant::kNone, 0, 1s),
-                                           outcome(Variant::kStock, stock, 9s),
-                                           outcome(Variant::kOwn, own, wait)})
+    return verdict_of(scenario(), std::vector<Outcome>{outcome(Variant::kNone, 0, 1s),
+                                                       outcome(Variant::kStock, stock, 9s),
+                                                       outcome(Variant::kOwn, own, wait)})
         .kept();
   };
   EXPECT_TRUE(kept(40, 28, 13s));

@@ -274,10 +274,10 @@ TEST_F(CustomKindsTest, AnotherStoredVersionLosesNothing) {
   EXPECT_EQ(server.list(kind(), "default")->items.size(), 2U);
 
   // The old version leaves, as it does after a migration.
-  ASSERT_EQ(why_not(server.patch(kCustomResourceDefinition, name,
-                                 R"({"status":{"storedVersions":["v2"]}})", PatchType::kMerge,
-                                 "status")),
-            "");
+  ASSERT_EQ(
+      why_not(server.patch(kCustomResourceDefinition, name,
+                           R"({"status":{"storedVersions":["v2"]}})", PatchType::kMerge, "status")),
+      "");
   mark(R"([{"op":"remove","path":"/spec/versions/0"}])");
   EXPECT_EQ(server.kinds.now()->find("example.com", "v1", "widgets"), nullptr);
   EXPECT_EQ(server.list(kind("widgets", "v2"), "default")->items.size(), 2U);

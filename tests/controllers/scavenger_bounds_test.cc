@@ -142,9 +142,10 @@ TEST_F(ScavengerBounds, R16_AffinityOfAJobIsKeptBesideTheNodesThatWereChosen) {
     ASSERT_TRUE(lab.patch(kube::kNode, {"", node}, R"({"metadata":{"labels":{"disk":"ssd"}}})"));
   s.pod("holds", "7");  // on the node that comes first by name: free
   lab.run(2s);
-  for (const char* affinity :
-       {R"({})",
-        R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"disk","operator":"In","values":["ssd"]}]}]}}})"})
+  for (
+      const char* affinity :
+      {R"({})",
+       R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"disk","operator":"In","values":["ssd"]}]}]}}})"})
     ASSERT_TRUE(lab.create(fmt::format(
         R"({{"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerJob","metadata":{{"name":"{}","namespace":"default"}},"spec":{{"job":{{"template":{{"spec":{{"affinity":{},"containers":[{{"name":"main","image":"i","resources":{{"requests":{{"cpu":"2","memory":"1Gi"}}}}}}]}}}}}}}}}})",
         affinity == std::string_view("{}") ? "any" : "ssd", affinity)));
@@ -154,9 +155,9 @@ TEST_F(ScavengerBounds, R16_AffinityOfAJobIsKeptBesideTheNodesThatWereChosen) {
   EXPECT_NE(s.pods("any").at(0).member("spec")["nodeName"].text(), taken);
   const Object pod = s.pods("ssd").at(0);
   EXPECT_EQ(pod.member("spec")["nodeName"].text(), taken == "free" ? "full" : "free");
-  const json::Slice terms = pod.member(
-      "spec")["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-                               ["nodeSelectorTerms"];
+  const json::Slice terms =
+      pod.member("spec")["affinity"]["nodeAffinity"]
+                        ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
   for (const json::Slice term : terms.elements()) {
     EXPECT_EQ(term["matchExpressions"][std::size_t{0}]["key"].text(), "disk");
     EXPECT_EQ(term["matchFields"].size(), 1U);

@@ -218,11 +218,10 @@ TEST_F(ScavengerReclaim, F17_NobodyIsAdvisedToWaitLongerThanItsWindow) {
   for (int i = 0; i < 3; ++i) {
     lab.run(5h);
     const Object pod = s.pods("a").at(0);
-    ASSERT_TRUE(
-        lab.patch(kube::kPod, pod.key(),
-                  fmt::format(R"({{"metadata":{{"annotations":{{"{}":"2m","{}":"{}"}}}}}})",
-                              kCheckpointCostAnnotation, kube::kCheckpointAnnotation,
-                              kube::time_text(s.now()))));
+    ASSERT_TRUE(lab.patch(kube::kPod, pod.key(),
+                          fmt::format(R"({{"metadata":{{"annotations":{{"{}":"2m","{}":"{}"}}}}}})",
+                                      kCheckpointCostAnnotation, kube::kCheckpointAnnotation,
+                                      kube::time_text(s.now()))));
     lab.run(1h);
     s.erase_pod(s.pods("a").at(0));
     lab.run(3min);

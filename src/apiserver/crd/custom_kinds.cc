@@ -186,8 +186,7 @@ void CustomKinds::serve(const kube::Object& definition) {
       had->body().raw() == definition.body().raw() &&
       had->status()["acceptedNames"].raw() == definition.status()["acceptedNames"].raw();
   if (same) return;
-  if (definition.deleting() && had == nullptr &&
-      !definition.status()["acceptedNames"]["kind"])
+  if (definition.deleting() && had == nullptr && !definition.status()["acceptedNames"]["kind"])
     return;
   const CustomNames names = custom_names(definition);
   if (!make_room_for(names)) {

@@ -54,10 +54,10 @@ class CustomKinds final : private WatchSink {
   KindRegistry& kinds_;
   Logger log_;
   WatchId watch_ = WatchId::kNone;
-  std::map<kube::KindId, WatchId> instances_;   // of definitions that are going
-  std::map<std::string, Served> served_;        // by name
-  std::set<std::string> in_flight_;             // keys of writes that are not answered yet
-  std::size_t learnt_ = 0;  // kinds
+  std::map<kube::KindId, WatchId> instances_;  // of definitions that are going
+  std::map<std::string, Served> served_;       // by name
+  std::set<std::string> in_flight_;            // keys of writes that are not answered yet
+  std::size_t learnt_ = 0;                     // kinds
   bool looking_ = false;
 };
 

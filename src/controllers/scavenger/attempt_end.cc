@@ -127,9 +127,8 @@ CostBasis basis_of(const kube::ScavengerJobView& job, const kube::ScavengerPolic
                    const Members& members, WallTime since, const kube::Object* made) {
   CostBasis basis;
   basis.since = since;
-  basis.rate_milli =
-      scavenge::rate_milli(members.all(), 1,
-                           {policy.core_milli, policy.gib_milli, policy.gpu_milli});
+  basis.rate_milli = scavenge::rate_milli(members.all(), 1,
+                                          {policy.core_milli, policy.gib_milli, policy.gpu_milli});
   basis.window = policy.window(job.duration());
   basis.steps = policy.steps;
   if (made != nullptr && made->created() && *made->created() < since) {

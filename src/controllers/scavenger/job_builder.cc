@@ -184,12 +184,15 @@ void write_affinity(Writer& w, Slice given_affinity, const AttemptOrder& order) 
 
 std::string completed_spec(Slice given_spec, const AttemptOrder& order,
                            const std::vector<std::pair<std::string, std::string>>& env) {
-  constexpr std::array kOurs = {
-      std::string_view("priorityClassName"), std::string_view("priority"),
-      std::string_view("preemptionPolicy"),  std::string_view("volumes"),
-      std::string_view("containers"),        std::string_view("restartPolicy"),
-      std::string_view("nodeName"),          std::string_view("affinity"),
-      std::string_view("terminationGracePeriodSeconds")};
+  constexpr std::array kOurs = {std::string_view("priorityClassName"),
+                                std::string_view("priority"),
+                                std::string_view("preemptionPolicy"),
+                                std::string_view("volumes"),
+                                std::string_view("containers"),
+                                std::string_view("restartPolicy"),
+                                std::string_view("nodeName"),
+                                std::string_view("affinity"),
+                                std::string_view("terminationGracePeriodSeconds")};
   Writer w;
   w.object();
   for (auto at = given_spec.members().begin(); at != nullptr; ++at)

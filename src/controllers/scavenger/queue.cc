@@ -64,9 +64,9 @@ struct Notes {
     return notes;
   }
   std::string text() const {
-    std::string out = fmt::format("{} {} {} {}", status_at.unix_nanos, sample_at.unix_nanos,
-                                  regulator.active ? 1 : 0,
-                                  regulator.last_ended.value_or(WallTime{}).unix_nanos);
+    std::string out =
+        fmt::format("{} {} {} {}", status_at.unix_nanos, sample_at.unix_nanos,
+                    regulator.active ? 1 : 0, regulator.last_ended.value_or(WallTime{}).unix_nanos);
     for (const double sample : samples)
       out += fmt::format(" {}", static_cast<std::int64_t>(sample * 1'000));
     return out;
@@ -206,9 +206,9 @@ class Decision {
     if (result.look_again) plan_.again_at(*result.look_again);
     for (const std::string& uid : result.end) {
       const Object& object = *by_uid_.at(uid)->object;
-      const Duration notice = std::min(
-          std::max(Duration{}, kube::ScavengerJobView(object).checkpoint().max_notice),
-          policy_.max_notice);
+      const Duration notice =
+          std::min(std::max(Duration{}, kube::ScavengerJobView(object).checkpoint().max_notice),
+                   policy_.max_notice);
       plan_.add(ask_to_go(object, now_ + notice, result.message));
     }
   }
@@ -220,8 +220,8 @@ class Decision {
     std::map<std::string, std::vector<Action>> resizes;
     for (const QueuedJob* job : sight_.jobs) {
       if (!job->elastic) continue;
-      const Object* made = view_.get(
-          kube::kJob, {job->ns, job->object->status()["jobName"].text()});
+      const Object* made =
+          view_.get(kube::kJob, {job->ns, job->object->status()["jobName"].text()});
       if (made == nullptr || made->uid() != job->job_uid) continue;
       scavenge::SmallJob one{.uid = job->uid};
       for (const Object* pod : sight_.elastic_pods[job->job_uid])

@@ -162,12 +162,11 @@ std::optional<GrowBack> grow_back(const Object& batch_job, const Object& pod) {
   }
   w.end().end().end().end().end();
   if (more.empty()) return std::nullopt;
-  return GrowBack{std::move(more),
-                  runtime::PatchAction{.target = runtime::target_of(pod),
-                                       .patch = w.take(),
-                                       .subresource = "resize",
-                                       .type = kube::PatchType::kStrategic,
-                                       .pin = runtime::Pin::kUid}};
+  return GrowBack{std::move(more), runtime::PatchAction{.target = runtime::target_of(pod),
+                                                        .patch = w.take(),
+                                                        .subresource = "resize",
+                                                        .type = kube::PatchType::kStrategic,
+                                                        .pin = runtime::Pin::kUid}};
 }
 
 }  // namespace berth::controllers

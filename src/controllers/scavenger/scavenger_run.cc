@@ -80,8 +80,8 @@ struct Notes {
     if (wrote.size() >= budget(basis))
       at = WallTime{wrote[wrote.size() - budget(basis)]} + basis.window;
     if (!much && !wrote.empty())
-      at = std::max(at, WallTime{wrote.back()} +
-                            basis.window / static_cast<std::int64_t>(budget(basis)));
+      at = std::max(
+          at, WallTime{wrote.back()} + basis.window / static_cast<std::int64_t>(budget(basis)));
     return at;
   }
 };
@@ -288,7 +288,8 @@ class ScavengerRun {
     const bool taken = sight_.name_is_taken();
     if (taken) {
       if (notes_.refused == 0) notes_.refused = now_.unix_nanos;
-      say(fmt::format("{} {} is there already and is not of this job; remove it, or it is tried "
+      say(
+          fmt::format("{} {} is there already and is not of this job; remove it, or it is tried "
                       "again under the next number",
                       kube::kind_of(sight_.job_kind()).kind, sight_.job_name()));
       plan_.again_at(now_ + kUnservedPatience);
@@ -406,8 +407,7 @@ class ScavengerRun {
     return Input::kQuiet;
   }
   Input give_way(const Reclaim& asked, std::string_view why) {
-    end_with(Verdict::kInterrupted, reason::kReclaimed,
-             fmt::format("{}; {}", asked.why(), why));
+    end_with(Verdict::kInterrupted, reason::kReclaimed, fmt::format("{}; {}", asked.why(), why));
     return Input::kReclaimDue;
   }
   void end_with(Verdict verdict, std::string_view why, std::string message) {

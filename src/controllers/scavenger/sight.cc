@@ -73,8 +73,8 @@ ScavengerSight::ScavengerSight(const runtime::View& view, const kube::ScavengerJ
 
 std::string ScavengerSight::launcher_uid() const {
   if (job_kind_ != mpi_job_kind() || job_uid_.empty()) return {};
-  const Object* found = view_.get(kube::kJob, {std::string(job_.object().ns()),
-                                               job_name_ + std::string(kLauncher)});
+  const Object* found =
+      view_.get(kube::kJob, {std::string(job_.object().ns()), job_name_ + std::string(kLauncher)});
   if (found == nullptr) return {};
   const auto owner = found->controller();
   return owner && owner->uid == job_uid_ ? std::string(found->uid()) : std::string();

@@ -27,7 +27,7 @@ class ScavengerSight {
   // An object of another stands where this attempt's Job is to be.
   bool name_is_taken() const { return name_is_taken_; }
   std::string launcher_uid() const;  // of the Job of an MPIJob's launcher; "": not seen
-  bool stray_pods() const;  // live pods of a Job of that name, while there is none
+  bool stray_pods() const;           // live pods of a Job of that name, while there is none
   // Learns from answers which nodes of pods are gone. False: a node that no cache has was not asked
   // for yet.
   bool knows_nodes();

@@ -33,8 +33,7 @@ constexpr const char* kQuestion = "usage";
 const Key kUsage{"", "usage"};
 
 KindId pod_metrics_kind() {
-  static const KindId kind =
-      kube::learn_kind({"metrics.k8s.io", "v1beta1", "PodMetrics", "pods"});
+  static const KindId kind = kube::learn_kind({"metrics.k8s.io", "v1beta1", "PodMetrics", "pods"});
   return kind;
 }
 
@@ -42,8 +41,8 @@ KindId pod_metrics_kind() {
 struct Measured {
   std::vector<UsageSample> samples = {};
   std::map<std::string, WallTime, std::less<>> last = {};  // by pod
-  std::string job_uid = {};  // the controller of its pods
-  bool seen = false;         // it still runs
+  std::string job_uid = {};                                // the controller of its pods
+  bool seen = false;                                       // it still runs
 
   bool enough() const {
     const scavenge::RecommendRules rules;
@@ -168,8 +167,8 @@ class Usage final : public Controller {
     const Slice told = job.status()["recommendation"];
     const auto advice = scavenge::recommend(members->each, measured.samples);
     if (advice ? !differs(told, *advice) : !told.is_object()) return;
-    const kube::ScavengerPolicy policy = kube::read_scavenger_policy(view.get(
-        kube::scavenger_kinds().policy, {"", std::string(kube::kScavengerPolicyName)}));
+    const kube::ScavengerPolicy policy = kube::read_scavenger_policy(
+        view.get(kube::scavenger_kinds().policy, {"", std::string(kube::kScavengerPolicyName)}));
     if (const auto at = kube::parse_time(told["at"].text());
         at && now < *at + policy.window(job.duration()))
       return;

@@ -32,8 +32,8 @@ struct ScavengerPolicy {
   Duration default_duration = 30min;
   Duration window_min = 15min, window_max = 4h;
   std::int64_t core_milli = 1'000, gib_milli = 125, gpu_milli = 16'000;  // what a second is worth
-  Duration min_run_max = 1h;   // nobody's minRun counts as more
-  Duration grace_max = 5min;   // between being told to stop and being killed
+  Duration min_run_max = 1h;  // nobody's minRun counts as more
+  Duration grace_max = 5min;  // between being told to stop and being killed
   Duration start_grace = 60s;
   Duration max_notice = 0s;
 

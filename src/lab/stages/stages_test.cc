@@ -269,8 +269,8 @@ TEST(StageFiles, ThatAreNotUnderstoodNameTheirLine) {
   }
 }
 
-// KWOK's own stages, where its sources are at hand (BERTH_KWOK_DIR names the folder), as they are in
-// e2e_up_kwok_stages.
+// KWOK's own stages, where its sources are at hand (BERTH_KWOK_DIR names the folder), as they are
+// in e2e_up_kwok_stages.
 class KwokStages : public testing::Test {
  protected:
   void SetUp() override {

@@ -119,9 +119,9 @@ class Look {
 
   void grace(json::Slice seconds, const At& at) {
     if (std::chrono::seconds(seconds.integer().value_or(0)) > rules_.grace_max)
-      findings_.warn(
-          at, fmt::format("the policy gives {} at most; who needs the room waits as long",
-                          kube::duration_text(rules_.grace_max)));
+      findings_.warn(at,
+                     fmt::format("the policy gives {} at most; who needs the room waits as long",
+                                 kube::duration_text(rules_.grace_max)));
   }
 
   void elastic(const Amounts& amounts) {

@@ -75,9 +75,8 @@ class Allowance {
     return all;
   }
   static std::int64_t asked(const Waiting& job, const std::string& resource) {
-    return saturating_add(
-        saturating_multiply(sum(job.member, resource), std::max(1, job.members)),
-        job.beside ? sum(*job.beside, resource) : 0);
+    return saturating_add(saturating_multiply(sum(job.member, resource), std::max(1, job.members)),
+                          job.beside ? sum(*job.beside, resource) : 0);
   }
   static std::string text(const std::string& resource, std::int64_t amount) {
     return resource == kAnyGpu ? fmt::format("{}", amount) : amount_text(resource, amount);

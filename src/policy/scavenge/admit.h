@@ -53,7 +53,7 @@ struct Waiting {
   int members = 1;
   std::optional<kube::ResourceList> beside = {};  // requests of one more pod: a launcher
   std::vector<std::string> node_names = {};       // it may go to; empty: any
-  std::optional<WallTime> not_before = {};   // backing off
+  std::optional<WallTime> not_before = {};        // backing off
 };
 struct AdmitQuestion {
   std::vector<NodeRoom> nodes = {};

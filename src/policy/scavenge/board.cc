@@ -65,19 +65,19 @@ void Board::put(const kube::Object& object) {
   forget(object.uid());
   const kube::ScavengerJobView view(object);
   if (view.job_uid().empty() || view.ended()) return;
-  BoardJob job{.kind = object.kind(),
-               .key = object.key(),
-               .uid = std::string(object.uid()),
-               .job_uid = view.job_uid(),
-               .launcher_uid = view.status()["launcherUid"].text(),
-               .basis = read_cost_basis(view.status()["cost"]),
-               .started = started_of(view.status()),
-               .min_run = std::min(view.min_run().value_or(Duration{}), rules_.most_min_run),
-               .asked_min_run = view.min_run().value_or(Duration{}),
-               .max_notice = std::max(view.checkpoint().max_notice, Duration{}),
-               .members = static_cast<int>(std::clamp<std::int64_t>(
-                   view.status()["holds"]["members"].integer().value_or(view.replicas()), 1,
-                   kMostMembers))};
+  BoardJob job{
+      .kind = object.kind(),
+      .key = object.key(),
+      .uid = std::string(object.uid()),
+      .job_uid = view.job_uid(),
+      .launcher_uid = view.status()["launcherUid"].text(),
+      .basis = read_cost_basis(view.status()["cost"]),
+      .started = started_of(view.status()),
+      .min_run = std::min(view.min_run().value_or(Duration{}), rules_.most_min_run),
+      .asked_min_run = view.min_run().value_or(Duration{}),
+      .max_notice = std::max(view.checkpoint().max_notice, Duration{}),
+      .members = static_cast<int>(std::clamp<std::int64_t>(
+          view.status()["holds"]["members"].integer().value_or(view.replicas()), 1, kMostMembers))};
   read_request(object, job);
   job.smallest = kube::parse_resource_list(view.spec()["elastic"]["min"], "spec.elastic.min")
                      .value_or(kube::ResourceList());
@@ -89,8 +89,7 @@ void Board::put(const kube::Object& object) {
 
 void Board::remove(const kube::Object& last) {
   const kube::Kind& kind = kube::kind_of(last.kind());
-  if (kind.kind == "ScavengerPolicy" && last.name() == kube::kScavengerPolicyName)
-    take_rules({});
+  if (kind.kind == "ScavengerPolicy" && last.name() == kube::kScavengerPolicyName) take_rules({});
   if (kind.kind == "ScavengerJob") forget(last.uid());
 }
 

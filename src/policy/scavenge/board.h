@@ -83,7 +83,7 @@ class Board {
   void forget(std::string_view uid);
   void take_rules(const DoorRules&);
 
-  ByText<BoardJob> jobs_;         // by job_uid
+  ByText<BoardJob> jobs_;          // by job_uid
   ByText<std::string> attempts_;   // uid of the ScavengerJob -> job_uid
   ByText<std::string> launchers_;  // uid of the Job of an MPIJob's launcher -> job_uid
   DoorRules rules_;

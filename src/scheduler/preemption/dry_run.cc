@@ -104,9 +104,8 @@ std::optional<std::string> not_eligible(const PreemptionQuestion& q) {
 namespace {
 // How many candidates kube-scheduler looks for among so many nodes.
 std::int64_t candidates_wanted(const PreemptionQuestion& q, std::int64_t nodes) {
-  return std::min(nodes,
-                  std::max<std::int64_t>(nodes * q.args.min_candidate_nodes_percentage / 100,
-                                         q.args.min_candidate_nodes_absolute));
+  return std::min(nodes, std::max<std::int64_t>(nodes * q.args.min_candidate_nodes_percentage / 100,
+                                                q.args.min_candidate_nodes_absolute));
 }
 }  // namespace
 

@@ -37,8 +37,8 @@ struct LostWork {
   // Its victims are pods of scavenger jobs alone: the most important first, then the oldest, then
   // by uid.
   PreemptionCandidate candidate;
-  std::vector<LostJob> jobs;  // by uid
-  std::int64_t cost = 0;      // of all of them
+  std::vector<LostJob> jobs;                    // by uid
+  std::int64_t cost = 0;                        // of all of them
   std::optional<std::int64_t> stock_cost = {};  // of the jobs that kube-scheduler would take
   int top_tier = 0;
   std::vector<OtherNode> others;  // the best of them, three at most
