@@ -91,9 +91,8 @@ class Observation {
     slot->ghost_bound = !pod.node.empty();
     const bool late = pod.created && now_ - *pod.created >= kGhostPatience;
     if (!slot->ghost_bound && late)
-      problems_[slot->number] = pod.refused.empty()
-                                    ? std::string("its ghost is not scheduled")
-                                    : fmt::format("its ghost is refused: {}", pod.refused);
+      slot->problem = pod.refused.empty() ? std::string("its ghost is not scheduled")
+                                          : fmt::format("its ghost is refused: {}", pod.refused);
   }
   void place_executor(Slot* slot, const PodFact& pod) {
     const Grant* grant = sight_.ledger.find(pod.grant);
@@ -129,6 +128,7 @@ class Observation {
                           (run->second.ordered && run->second.ordered->count(slot.number) == 0)));
     if (slot.executor) {
       slot.state = leaves ? SlotState::kDraining : SlotState::kOccupied;
+      slot.problem.clear();
       return;
     }
     if (!slot.wanted && slot.grant.empty()) {
@@ -144,8 +144,11 @@ class Observation {
     if (!slot.held && slot.grant.empty()) return;
     if (!node->second.problem.empty() && !slot.ghost) return error(node->second.problem);
     if (found != problems_.end()) return error(found->second);
+    // Whoever took the room of a granted slot makes way for its executor, ghost or no ghost.
     if (!slot.grant.empty())
       slot.state = SlotState::kReserved;
+    else if (!slot.problem.empty())
+      slot.state = SlotState::kError;
     else
       slot.state = slot.ghost_bound ? SlotState::kFree : SlotState::kHolding;
   }

@@ -49,7 +49,7 @@ struct Slot {
   std::optional<SlotPod> executor = {}, ghost = {};  // live ones
   bool ghost_bound = false;
   std::optional<SlotPod> promised = {};  // the pod it is pinned to, not bound yet
-  std::string problem = {};              // of kError
+  std::string problem = {};              // of kError; of others, of their ghost
 };
 
 // A value; thread-compatible.

@@ -48,6 +48,17 @@ TEST(Observe, AGhostThatIsNotScheduledForTenSecondsIsAnError) {
             "its ghost is refused: 0/1 nodes are available: 1 Insufficient cpu.");
 }
 
+TEST(Observe, AGrantedSlotWaitsForItsExecutorWhateverBecomesOfItsGhost) {
+  TestbedScene scene(1, 1);
+  const GrantId grant = scene.grant("A", {0});
+  scene.no_ghost(0).ghost(0, false);
+  const SlotTable late = scene.table(WallTime{} + 10s);
+  EXPECT_EQ(states(scene, WallTime{} + 10s), "reserved");
+  EXPECT_EQ(late.slots[0].problem, "its ghost is not scheduled");
+  EXPECT_EQ(choose_slot(late, {}, {.pod = "x", .grant = grant, .requests = {}}).kind,
+            SlotAnswer::Kind::kSlot);
+}
+
 TEST(Observe, ESI_131_ANodeThatIsGoneOrSilentIsAnError) {
   TestbedScene scene(2, 1);
   scene.facts["n0"].ready = false;
