@@ -127,6 +127,28 @@ void place_anew(JobsLab& jobs, std::string_view slots) {
   jobs.lab.run();
 }
 
+TEST(BatchJob, ESI_133_WhatIsNotItsOwnIsSaidToBeInTheWayAndLeftAlone) {
+  JobsLab jobs;
+  ASSERT_TRUE(jobs.lab.create(
+      R"({"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplication","metadata":{"name":"A","namespace":"default"},"spec":{}})"));
+  const std::string uid(jobs.lab.get(kSpark, {"default", "A"}).uid());
+  jobs.spark("A");
+  jobs.queue("s", "A");
+  jobs.lab.run();
+  EXPECT_EQ(jobs.condition(jobs.get_job("A"), "Ready"), "False SubmissionFailed");
+  EXPECT_THAT(kube::find_condition(jobs.get_job("A").status(), "Ready")["message"].text(),
+              HasSubstr("SparkApplication default/A is there already"));
+  ASSERT_TRUE(jobs.lab.erase(kinds().scheduling, {"default", "s"}));
+  jobs.lab.run();
+  EXPECT_EQ(jobs.state("s"), "gone");
+  EXPECT_EQ(jobs.lab.get(kSpark, {"default", "A"}).uid(), uid);
+  jobs.queue("s", "A");
+  jobs.lab.run();
+  ASSERT_TRUE(jobs.lab.erase(kSpark, {"default", "A"}));
+  jobs.lab.run(1min);
+  EXPECT_THAT(jobs.history("A"), ElementsAre("1 s ok"));
+}
+
 TEST(BatchJob, ESI_124_SparkGetsAndGivesBackExecutorsWhileItRuns) {
   JobsLab jobs;
   SlotInvariants invariants(jobs.lab);
@@ -150,6 +172,69 @@ TEST(BatchJob, ESI_124_SparkGetsAndGivesBackExecutorsWhileItRuns) {
   jobs.lab.run(11min);
   EXPECT_THAT(jobs.history("A"), ElementsAre("1 s ok"));
   EXPECT_THAT(invariants.wrongs(), IsEmpty());
+}
+
+TEST(BatchJob, ESI_124_APlainJobGivesBackAPodAndHasNotFailed) {
+  for (const char* mode : {"NonIndexed", "Indexed"}) {
+    SCOPED_TRACE(mode);
+    std::vector<KindId> served = kinds_with_applications();
+    served.push_back(kube::kJob);
+    JobsLab jobs({.controllers = with_applications(),
+                  .kinds = served,
+                  .beside = {only({"job-controller"})}});
+    jobs.lab.life = [](const Object& pod) {
+      PodLife life = placed_by_the_door(pod);
+      if (!pod.label(kube::kGrantLabel).empty()) life.run = 5min;
+      return life;
+    };
+    SlotInvariants invariants(jobs.lab);
+    ASSERT_TRUE(jobs.lab.create(fmt::format(
+        R"({{"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"BatchJob","metadata":{{"name":"A","namespace":"default"}},"spec":{{"jobSpec":{{"completionMode":"{}","template":{{"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}}})",
+        mode)));
+    jobs.placed("s", "strict", {{"A", {0, 1, 4}}});
+    jobs.lab.run(20s);
+    ASSERT_EQ(jobs.job_state("A"), "Running");
+    const auto before = places(jobs);
+    ASSERT_THAT(slots_of(before), ElementsAre("0", "1", "4"));
+    place_anew(jobs, "1,4");
+    EXPECT_THAT(slots_of(places(jobs)), ElementsAre("1", "4"));
+    EXPECT_EQ(jobs.job_state("A"), "Running");
+    EXPECT_FALSE(jobs.lab.get(kube::kJob, {"default", "A"}).status()["failed"].integer());
+    EXPECT_EQ(jobs.slot_states(), "FREE OCCUPIED FREE FREE OCCUPIED FREE");
+    jobs.lab.run(7min);
+    EXPECT_THAT(jobs.history("A"), ElementsAre("1 s ok"));
+    EXPECT_THAT(invariants.wrongs(), IsEmpty());
+  }
+}
+
+TEST(BatchJob, ESI_043_ESI_124_ExecutorsAreKeptToTheNodesOfTheirSlotsUnlessItMayGrow) {
+  for (const char* more : {"", R"("maxSlots":3)", R"("restart":true)"}) {
+    SCOPED_TRACE(more);
+    std::vector<KindId> served = kinds_with_applications();
+    served.push_back(kube::kJob);
+    JobsLab jobs({.controllers = with_applications(),
+                  .kinds = served,
+                  .beside = {only({"job-controller"})}});
+    ASSERT_TRUE(jobs.lab.create(fmt::format(
+        R"({{"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"BatchJob","metadata":{{"name":"A","namespace":"default"}},"spec":{{"elastic":{{{}}},"jobSpec":{{"template":{{"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}}})",
+        more)));
+    jobs.placed("s", "strict", {{"A", {0, 1}}});
+    jobs.lab.run(20s);
+    const auto affinity = [&] {
+      return std::string(jobs.lab.get(kube::kJob, {"default", "A"})
+                             .member("spec")["template"]["spec"]["affinity"]
+                             .raw());
+    };
+    const bool may_grow = std::string_view(more).starts_with(R"("max)");
+    EXPECT_THAT(affinity(), HasSubstr(may_grow ? R"("operator":"Exists")"
+                                               : R"("operator":"In","values":["0","1"])"));
+    place_anew(jobs, "0,1,5");
+    EXPECT_EQ(jobs.job_state("A"), "Running");
+    EXPECT_EQ(jobs.condition(jobs.get_job("A"), "Degraded"),
+              *more == 0 ? "True ExecutorLost" : " ");
+    EXPECT_EQ(jobs.get_job("A").status()["attempt"].integer(),
+              std::string_view(more).starts_with(R"("restart)") ? 2 : 1);
+  }
 }
 
 TEST(BatchJob, ESI_124_WhatCannotChangeItsSizeIsSubmittedAnewWhereItsUserWantsThat) {

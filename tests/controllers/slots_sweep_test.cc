@@ -23,9 +23,11 @@ const KindId kFlink =
 LabOptions sweep_options(KillAt kill) {
   std::vector<KindId> kinds = kinds_with_applications();
   kinds.push_back(kFlink);
+  kinds.push_back(kube::kJob);
   return {.controllers = only({"testbed-controller", "slot-allocator-controller",
                                "scheduling-controller", "batchjob-controller", "spark-stand-in",
-                               "flink-stand-in", "garbage-collector-controller"}),
+                               "flink-stand-in", "job-controller",
+                               "garbage-collector-controller"}),
           .kill = kill,
           .kinds = std::move(kinds)};
 }
@@ -93,14 +95,12 @@ void the_testbed_shrinks_and_grows(Lab& lab) {
   }
   wait_for_completion(lab);
 }
-void executors_come_and_go(Lab& lab) {
+void come_and_go(Lab& lab, std::string_view application) {
   const auto placed = [](std::string_view slots) {
     return fmt::format(R"("slotBased":{{"jobs":[{{"name":{{"name":"f"}},"slotIds":[{}]}}]}})",
                        slots);
   };
-  ASSERT_TRUE(lab.create(object(
-      "BatchJob", "f",
-      R"("flinkSpec":{"jobManager":{"podTemplate":{"metadata":{"annotations":{"berth.dev/duration":"2m"}}}}})")));
+  ASSERT_TRUE(lab.create(object("BatchJob", "f", application)));
   begin(lab, placed("0,1"));
   lab.run(15s);
   for (const char* slots : {"0,1,4", "1,4"}) {
@@ -119,6 +119,21 @@ void executors_come_and_go(Lab& lab) {
     EXPECT_EQ(fmt::format("{}", fmt::join(in, ",")), slots);
   }
   wait_for_completion(lab);
+  const Object f = lab.get(kinds().batch_job, {"default", "f"});
+  EXPECT_TRUE(f.status()["scheduledEvents"][std::size_t{0}]["successful"].boolean());
+}
+void executors_come_and_go(Lab& lab) {
+  come_and_go(
+      lab,
+      R"("flinkSpec":{"jobManager":{"podTemplate":{"metadata":{"annotations":{"berth.dev/duration":"2m"}}}}})");
+}
+void pods_of_a_job_come_and_go(Lab& lab) {
+  lab.life = [](const Object& pod) {
+    PodLife life = placed_by_the_door(pod);
+    if (!pod.label(kube::kGrantLabel).empty()) life.run = 2min;
+    return life;
+  };
+  come_and_go(lab, R"("jobSpec":{"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}})");
 }
 
 struct Story {
@@ -171,7 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Story{"TheTestbedShrinksAndGrows", &the_testbed_shrinks_and_grows},
                     Story{"ESI_124_ExecutorsComeAndGo", &executors_come_and_go},
                     Story{"ESI_124_ExecutorsComeAndGoBesideAStockScheduler", &executors_come_and_go,
-                          Door::Way::kStock}),
+                          Door::Way::kStock},
+                    Story{"ESI_124_PodsOfAJobComeAndGo", &pods_of_a_job_come_and_go}),
     [](const auto& param) { return param.param.name; });
 
 }  // namespace

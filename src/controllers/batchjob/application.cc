@@ -112,12 +112,12 @@ class Overlay {
 };
 
 bool grows(const JobKind& kind, const ApplicationOrder& order) {
-  return order.most_slots > order.slots && !kind.dynamic.empty();
+  return order.most_slots > order.slots && kind.elastic != Elastic::kRestart;
 }
 
 // To the nodes of its slots; to all of the Testbed's where it may get others while it runs.
 std::string affinity_json(const ApplicationOrder& order, bool anywhere) {
-  if (order.node_values.empty()) return "null";
+  if (order.node_values.empty()) return "{}";
   Writer w;
   w.object().member("nodeAffinity").object();
   w.member("requiredDuringSchedulingIgnoredDuringExecution").object();
@@ -163,7 +163,7 @@ Variables variables_of(const JobKind& kind, const ApplicationOrder& order) {
       {"mebibytes", std::to_string(mebibytes)},
       {"labels", object_json(order.labels)},
       {"annotations", object_json(order.annotations)},
-      {"affinity", affinity_json(order, kind.elastic == Elastic::kReplicas || grows(kind, order))},
+      {"affinity", affinity_json(order, grows(kind, order))},
       {"resources", resources_json(order)},
       {"scheduler", text_or_null(order.scheduler)},
       {"priorityClass", text_or_null(order.priority_class)}};
@@ -265,7 +265,8 @@ Result<std::string> application_json(const JobKind& kind, Slice users_part,
   const Variables variables = variables_of(kind, order);
   const Overlay overlay(&variables);
   std::string body = overlay.over(Slice(placed(kind, users_part)), Slice(kind.application));
-  if (grows(kind, order)) body = overlay.over(Slice(body), Slice(kind.dynamic));
+  if (grows(kind, order) && !kind.dynamic.empty())
+    body = overlay.over(Slice(body), Slice(kind.dynamic));
   for (const Variant& each : kind.variants)
     if (!each.application.empty() && holds(each.where, Slice(body)))
       body = overlay.over(Slice(body), Slice(each.application));
@@ -297,6 +298,22 @@ std::optional<std::string> resize_patch(const JobKind& kind, Slice application,
     if (!each.resize.empty() && holds(each.where, application))
       patch = overlay.over(Slice(patch), Slice(each.resize));
   return patch;
+}
+
+std::optional<std::vector<std::string>> kept_to(Slice document, std::string_view label) {
+  if (document.is_object()) {
+    if (document["key"].equals(label) && document["operator"].equals("In")) {
+      std::vector<std::string> values;
+      for (const Slice value : document["values"].elements()) values.push_back(value.text());
+      return values;
+    }
+    for (const auto [name, value] : document.members())
+      if (auto found = kept_to(value, label)) return found;
+  } else if (document.is_array()) {
+    for (const Slice element : document.elements())
+      if (auto found = kept_to(element, label)) return found;
+  }
+  return std::nullopt;
 }
 
 std::map<std::string, std::string> executor_labels(const JobKind& kind, const std::string& name) {

@@ -44,6 +44,9 @@ Result<std::string> application_json(const JobKind&, json::Slice users_part,
 // A merge patch that makes a running application that size; nothing where its kind takes none.
 std::optional<std::string> resize_patch(const JobKind&, json::Slice application,
                                         const ApplicationOrder&);
+// The values of a node's label that its executors are kept to, as they were when it was made; none:
+// any.
+std::optional<std::vector<std::string>> kept_to(json::Slice application, std::string_view label);
 // The labels by which its executors are known.
 std::map<std::string, std::string> executor_labels(const JobKind&, const std::string& name);
 

@@ -47,7 +47,7 @@ class BatchJobController final : public Controller {
           for (const Object* job : view.by_index(kinds.batch_job, kByGrantee, without_run(grant)))
             wake.push_back(job->key());
         }));
-    spec.index(kube::kPod, kByGrant, &grant_of_pod).erases(kube::kPod);
+    spec.index(kube::kPod, kByGrant, &grant_of_pod).patches(kube::kPod).erases(kube::kPod);
     for (const JobKind& kind : options_.job_kinds) {
       const KindId application = application_kind(kind);
       spec.watches_if_served(application, owner_of(kinds.batch_job));

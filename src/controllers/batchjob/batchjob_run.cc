@@ -13,6 +13,7 @@
 #include "controllers/batchjob/application.h"
 #include "controllers/batchjob/batchjob_table.h"
 #include "controllers/batchjob/history.h"
+#include "controllers/job/job_pods.h"
 #include "controllers/pods.h"
 #include "controllers/slot_sight.h"
 #include "controllers/status.h"
@@ -106,7 +107,8 @@ class BatchJobRun {
       application_unknown_ = !knows_applications();
       application_ = view_.get(application_kind_, object_.key());
       const auto owner = application_ == nullptr ? std::nullopt : application_->controller();
-      if (owner && owner->uid != object_.uid()) application_ = nullptr;
+      if (application_ != nullptr && (!owner || owner->uid != object_.uid()))
+        in_the_way_ = std::exchange(application_, nullptr);
     }
     for (const Object* pod : view_.by_index(kube::kPod, kByGrant, grant_)) {
       if (pod_ended(*pod)) continue;
@@ -213,8 +215,18 @@ class BatchJobRun {
                   fmt::format("the server has no {} of {}", kind_->kind, kind_->api_version));
       return false;
     }
-    // An application that somebody else owns, or of a run before this, is in the way.
-    return application_ == nullptr;
+    if (in_the_way_ != nullptr) {
+      not_ready(reason::kSubmissionFailed, what_is_in_the_way());
+      return false;
+    }
+    return application_ == nullptr;  // of a run before this
+  }
+  // What is not ours is nothing to us but the name that it has.
+  std::string what_is_in_the_way() {
+    plan_.again_at(now_ + kUnservedPatience);
+    return fmt::format("{} {} is there already and is not of this BatchJob: delete it, or give the "
+                       "BatchJob another name",
+                       kind_->kind, object_.key().text());
   }
 
   JobInput look_at_application() {
@@ -274,14 +286,27 @@ class BatchJobRun {
         return std::string(cell.node);
     return "";
   }
-  // Other slots for one whose kind cannot change its size: anew, where its user wants that.
+  // Other slots for one whose kind cannot change its size, or on nodes that its executors are kept
+  // from: anew, where its user wants that.
   bool must_restart() {
     const bool runs = state_ == JobState::kScheduled || state_ == JobState::kRunning;
-    if (!runs || !order_ || order_->run != run_ || kind_->elastic != Elastic::kRestart ||
-        !job_.spec()["elastic"]["restart"].boolean())
+    if (!runs || !order_ || order_->run != run_ || !job_.spec()["elastic"]["restart"].boolean())
       return false;
-    restarts_ = kube::numbers_in(status_["slotIds"]) != order_->slots;
+    restarts_ = kind_->elastic == Elastic::kRestart
+                    ? kube::numbers_in(status_["slotIds"]) != order_->slots
+                    : !out_of_reach().empty();
     return restarts_;
+  }
+  // A value of the Testbed's label that nodes of its slots have and its executors may not go to: to
+  // which they may was settled when it was submitted. "" where there is none.
+  std::string out_of_reach() const {
+    if (application_ == nullptr || !order_ || order_->run != run_) return "";
+    const ApplicationOrder order = application_order();
+    const auto kept = kept_to(Slice(application_->json()), order.node_label);
+    if (!kept) return "";
+    for (const std::string& value : order.node_values)
+      if (std::find(kept->begin(), kept->end(), value) == kept->end()) return value;
+    return "";
   }
 
   ExecutorsSeen seen_executors() const {
@@ -334,6 +359,7 @@ class BatchJobRun {
   }
 
   void create() {
+    if (in_the_way_ != nullptr) return degraded(reason::kSubmissionFailed, what_is_in_the_way());
     auto json = application_json(*kind_, part_, application_order());
     if (!json) {
       degraded(reason::kSubmissionFailed, json.error().message);
@@ -429,8 +455,13 @@ class BatchJobRun {
     // Before the status, which says that it was done. Executors first: whoever makes them puts
     // another in the place of one that goes, and when there are too many ends the one that waits.
     for (const ExecutorPod& one : executors_)
-      if (one.slot && order_->slots.count(*one.slot) == 0 && !one.pod->deleting())
+      if (one.slot && order_->slots.count(*one.slot) == 0 && !one.pod->deleting()) {
+        // k8s 1.36: to its Job a pod that somebody deletes has failed; this is how a Job itself
+        // takes one away.
+        if (job_tracked(*one.pod))
+          plan_.patch(*one.pod, untrack_patch(), Pin::kUid, kube::PatchType::kStrategic);
         plan_.add(EraseAction{target_of(*one.pod), kube::Propagation::kBackground, {}, Pin::kUid});
+      }
     if (auto patch = resize_patch(*kind_, Slice(application_->json()), application_order()))
       plan_.add(PatchAction{
           .target = target_of(*application_), .patch = std::move(*patch), .pin = Pin::kUid});
@@ -534,6 +565,12 @@ class BatchJobRun {
     if (state_ == JobState::kRunning && executors_.size() < wanted())
       degraded(reason::kExecutorLost,
                fmt::format("{} of {} executors are there", executors_.size(), wanted()));
+    else if (const std::string value = runs ? out_of_reach() : ""; !value.empty())
+      degraded(reason::kExecutorLost,
+               fmt::format("a slot is on the node with value {} of the Testbed's label, where its "
+                           "application was not made for: say how far it may grow in "
+                           "spec.elastic.maxSlots, or allow spec.elastic.restart",
+                           value));
     else if (const Condition* now = conditions_.find("Degraded");
              now != nullptr && now->reason == reason::kExecutorLost &&
              state_ != JobState::kRetrying)
@@ -581,6 +618,7 @@ class BatchJobRun {
   Slice part_;
   KindId application_kind_{};
   const Object* application_ = nullptr;
+  const Object* in_the_way_ = nullptr;  // has its name, and another owner or none
   bool application_unknown_ = false;
   const Object* testbed_ = nullptr;
   std::optional<slots::Ledger> ledger_;

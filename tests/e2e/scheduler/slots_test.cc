@@ -433,6 +433,16 @@ TEST_P(RealSlots, ESI_124_ExecutorsComeAndGoWhileItRuns) {
   EXPECT_EQ(grown.count("a: slot 4 on node-1"), 1u);
   for (const Object& pod : stage().executors()) first.erase(std::string(pod.uid()));
   EXPECT_THAT(first, IsEmpty()) << "the others go on";
+  stage().until("a runs", [&] { return stage().job_state("a") == "Running"; });
+  slots("1,4");
+  const std::multiset<std::string> shrunk = {"a: slot 1 on node-1", "a: slot 4 on node-1"};
+  stage().until("slot 0 is given back", [&] {
+    return stage().placement() == shrunk && stage().running() == "a{1,4}";
+  });
+  EXPECT_FALSE(stage().get(kube::kJob, "a").status()["failed"].integer());
+  stage().finish("a");
+  until_state("s", "Completed");
+  EXPECT_THAT(stage().history("a"), ElementsAre("1 s ok"));
 }
 
 TEST_P(RealSlots, ESI_008_ESI_013_ESI_040_ESI_047_ESI_102_ESI_125_ESI_134_ARunLeavesItsTraces) {
