@@ -176,6 +176,14 @@ std::vector<slots::Demand> demands(const SlotSight& sight, WallTime now) {
   return all;
 }
 
+// By hand, or by a Scheduling that is to stay.
+static bool is_claimed(const View& view, const SlotKinds& kinds, const BatchJobView& job) {
+  const auto claim = job.claim();
+  if (!claim || claim->uid.empty()) return claim.has_value();
+  const Object* by = view.get(kinds.scheduling, claim->scheduling);
+  return by != nullptr && by->uid() == claim->uid && !by->deleting();
+}
+
 std::vector<slots::HandOrder> hand_orders(const View& view, const SlotKinds& kinds,
                                           const Key& testbed) {
   std::vector<slots::HandOrder> orders;
@@ -185,7 +193,7 @@ std::vector<slots::HandOrder> hand_orders(const View& view, const SlotKinds& kin
     const std::int64_t run = order->run > 0 ? order->run : slots::next_run(job);
     const std::string state = job.state();
     const bool waits = state == "Ready" || state == "InQueue";
-    if (waits && job.claim() && !job.open() && run > job.closed_run() && !object->deleting())
+    if (waits && is_claimed(view, kinds, job) && !job.open() && run > job.closed_run() && !object->deleting())
       orders.push_back({object->key(), run, order->slots});
   }
   return orders;

@@ -152,6 +152,30 @@ TEST(Scheduling, ESI_004_AnOrderByHandIsCarriedOutAndEndsWithTheClaim) {
   EXPECT_EQ(lab.slot_states(), "FREE FREE FREE FREE FREE FREE");
 }
 
+// I3: as long as the claim is there, somebody may be about to open the run.
+TEST(Scheduling, ESI_088_AGrantThatNobodyOpenedGoesWithTheClaimAndNotBefore) {
+  SlotsLab lab({.controllers = only({"testbed-controller", "slot-allocator-controller"}),
+                .beside = {only({"scheduling-controller"})}});
+  SlotInvariants invariants(lab.lab, SlotInvariants::Room::kIgnored);
+  with_testbed(lab, "A");
+  lab.queue("s", "A");
+  ASSERT_TRUE(lab.lab.patch(kinds().batch_job, {"default", "A"},
+                            R"({"status":{"state":"InQueue"}})", "status"));
+  lab.lab.run(10s);
+  ASSERT_EQ(lab.running(), "A{0}");
+  ASSERT_TRUE(lab.get_job("A").member("spec")["creationRequest"].present());
+  lab.lab.stop(1);
+  ASSERT_TRUE(lab.lab.erase(kinds().scheduling, {"default", "s"}));
+  lab.lab.run(10s);
+  EXPECT_EQ(lab.running(), "A{0}");
+  EXPECT_THAT(invariants.wrongs(), IsEmpty());
+  lab.lab.crash(1);
+  lab.lab.run(1min);
+  EXPECT_EQ(lab.state("s"), "gone");
+  EXPECT_THAT(invariants.wrongs(), IsEmpty());
+  EXPECT_THAT(invariants.left_over(), IsEmpty());
+}
+
 // Says who holds a job for long without having all that it wants.
 std::string holds_and_waits(SlotsLab& lab, std::map<std::string, Duration>& waits, Duration step) {
   std::set<std::string> now;

@@ -90,6 +90,10 @@ void SlotInvariants::check_gone_grant(const slots::Grant& grant) {
   const BatchJobView job(object);
   if (job.run() >= run && job.closed_run() < run)
     wrong(fmt::format("I3: {} was taken while its run was open", grant.id));
+  const auto claim = job.claim();
+  if (job.run() < run && claim && claim->scheduling == grant.scheduling)
+    wrong(fmt::format("I3: {} was taken before its run was opened, and {} is claimed", grant.id,
+                      grant.job.text()));
 }
 
 void SlotInvariants::check_job(const Object& object) {

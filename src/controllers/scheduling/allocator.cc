@@ -113,7 +113,7 @@ class Allocation {
     const auto order = job.order();
     const bool ordered = order && (order->run == run || order->run == 0);
     if (grant.scheduling.name.empty()) return !ordered || !claim;
-    return !claim || claim->scheduling != grant.scheduling || going;
+    return !claim || claim->scheduling != grant.scheduling;
   }
 
   void release() {
