@@ -137,6 +137,34 @@ TEST_P(Doors, ESI_067_APodWithoutASlotWaitsAndIsToldWhy) {
   EXPECT_THAT(lab.wrongs(), IsEmpty());
 }
 
+// Nothing that a scheduler itself would see: only the ledger and the job's order change.
+TEST_P(Doors, ESI_124_APodThatWasRefusedGetsTheSlotThatItsJobGetsLater) {
+  Lab lab({.way = GetParam()});
+  lab.testbed();
+  lab.run(20s);
+  lab.job("a", "1h", true);
+  const auto placed = [](std::string_view slots) {
+    return fmt::format(
+        R"("slotBased":{{"jobs":[{{"name":{{"name":"a","namespace":"default"}},"slotIds":[{}]}}]}})",
+        slots);
+  };
+  lab.create(fmt::format(
+      R"({{"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"Scheduling","metadata":{{"name":"s","namespace":"default"}},"spec":{{"testbed":{{"name":"tb","namespace":"default"}},{}}}}})",
+      placed("0")));
+  lab.run(10s);
+  lab.executor("first", "a");
+  lab.executor("second", "a");
+  lab.run(30s);
+  ASSERT_EQ(lab.node_of("first"), "node-0");
+  ASSERT_EQ(lab.node_of("second"), "");
+  lab.patch(kinds().scheduling, {"default", "s"},
+            fmt::format(R"({{"spec":{{{}}}}})", placed("0,4")));
+  lab.run(30s);
+  EXPECT_EQ(lab.node_of("second"), "node-1");
+  EXPECT_EQ(lab.get(kube::kPod, {"default", "first"}).annotation("berth.dev/slot-free"), "");
+  EXPECT_THAT(lab.wrongs(), IsEmpty());
+}
+
 TEST_P(Doors, ESI_068_PodsWithoutAGrantGoWhereTheyWouldGoAnyway) {
   std::vector<std::string> with;
   {
@@ -443,6 +471,25 @@ TEST_F(Extender, ESI_064_SixPodsAtOnceGetSixSlotsInFewWrites) {
   const kube::BatchJobView job(lab.get(kinds().batch_job, {"default", "a"}));
   for (const kube::Pin& pin : job.pins()) slots.insert(pin.slot);
   EXPECT_THAT(slots, ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+// Two schedulers, or one that has given up waiting, ask for one pod and offer different nodes.
+TEST_F(Extender, ESI_064_APodGetsOneSlotWhateverNodesAreOffered) {
+  testbed(3);
+  const Object pod = lab.executor("e", "a"), other = lab.executor("other", "a");
+  lab.post("/slots/filter", filter_body(pod, kNodes));
+  lab.world.loop("scheduler").post([&] {
+    const auto ask = [&](const char* verb, std::string body) {
+      lab.extender->answer({.method = "POST", .target = verb, .body = std::move(body)},
+                           [](const net::HttpResponse&) {});
+    };
+    ask("/slots/filter", filter_body(other, kNodes));  // keeps the door busy
+    ask("/slots/preempt", preempt_body(pod, {{"node-1", {"x"}}}));
+    ask("/slots/preempt", preempt_body(pod, {{"node-2", {"x"}}}));
+  });
+  lab.run(5s);
+  const kube::BatchJobView job(lab.get(kinds().batch_job, {"default", "a"}));
+  EXPECT_THAT(job.pins(), SizeIs(2)) << "one for each of the two";
 }
 
 TEST_F(Extender, ESI_065_APromiseIsShownOnTheGhost) {

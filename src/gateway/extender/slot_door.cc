@@ -60,6 +60,7 @@ SlotDoor::SlotDoor(Scope& scope, client::Api& api, slots::SlotBoard& board,
       api_(api),
       board_(board),
       events_(events),
+      refused_(scope, api, board),
       trespassers_(metrics.counter("berth_trespass_total",
                                    "Pods in the room of a slot that had to make way for it")) {}
 SlotDoor::~SlotDoor() = default;
@@ -92,7 +93,10 @@ void SlotDoor::filter(scheduler::ExtenderArgs args, Done<ExtenderFilterResult> d
               else
                 result.unresolvable[node] = "no slot of the pod's grant is here";
             }
-            if (!has) say_no_slot(args.pod, answer);
+            if (has)
+              refused_.remove(args.pod);
+            else
+              refuse(args.pod, answer);
             (*shared)(std::move(result));
           });
 }
@@ -110,7 +114,7 @@ void SlotDoor::preempt(scheduler::ExtenderPreemptArgs args, Done<VictimsByNode> 
     VictimsByNode result;
     const auto offered = from.victims.find(answer.slot.node);
     if (answer.slot.kind != SlotAnswer::Kind::kSlot || offered == from.victims.end()) {
-      say_no_slot(from.pod, answer);
+      refuse(from.pod, answer);
       return (*shared)(std::move(result));
     }
     if (const slots::SlotPod* ghost = bound_ghost(answer)) {
@@ -222,11 +226,14 @@ void SlotDoor::write(const JobKey& key, int tries_left) {
   std::map<int, std::string> names;
   slots::Pins promised;
   kube::Object object;
+  std::set<std::string_view> served;  // by uid: one may have asked for different nodes
   for (Candidate& each : job.under_way) {
     each.asked.promised = promised;
+    if (served.count(each.asked.pod) > 0) continue;
     const Answered answer = board_.ask(each.asked, now());
     if (answer.slot.kind != SlotAnswer::Kind::kSlot) continue;
     object = answer.job;
+    served.insert(each.asked.pod);
     if (has_promise(each.asked, answer)) continue;
     promised[answer.slot.slot] = each.asked.pod;
     uids[answer.slot.slot] = &each.asked.pod;
@@ -277,7 +284,8 @@ void SlotDoor::ended(const JobKey& key, const std::string& failure) {
   if (!scope_.closing()) next(key);
 }
 
-void SlotDoor::say_no_slot(const kube::Object& pod, const Answered& answer) {
+void SlotDoor::refuse(const kube::Object& pod, const Answered& answer) {
+  if (answer.slot.kind != SlotAnswer::Kind::kSlot) refused_.add(pod, slots::question_of(pod));
   if (events_ == nullptr) return;
   std::string text = text_of(answer);
   events_->event(pod, {client::EventType::kWarning, "NoFreeSlot", "Scheduling",

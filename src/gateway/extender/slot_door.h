@@ -15,6 +15,7 @@
 #include "base/scope.h"
 #include "client/api.h"
 #include "client/event_recorder.h"
+#include "gateway/extender/refused_pods.h"
 #include "policy/slots/board.h"
 #include "scheduler/extender/extender_request.h"
 
@@ -62,7 +63,8 @@ class SlotDoor {
   void ended(const JobKey&, const std::string& failure);
   void ask_for_room(const std::string& node, const kube::Object& pod,
                     std::function<void(bool taken)> then);
-  void say_no_slot(const kube::Object& pod, const Answered&);
+  // Says why it gets no node now; one without a slot is called when there is one.
+  void refuse(const kube::Object& pod, const Answered&);
   WallTime now() const { return scope_.executor().clock().wall(); }
   slots::SlotPod const* bound_ghost(const Answered&);
 
@@ -70,6 +72,7 @@ class SlotDoor {
   client::Api& api_;
   slots::SlotBoard& board_;
   client::EventRecorder* events_;
+  RefusedPods refused_;
   Counter trespassers_;
   std::map<JobKey, Job> jobs_;
   std::uint64_t pins_written_ = 0;

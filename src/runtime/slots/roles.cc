@@ -23,6 +23,7 @@ std::vector<std::string> door_role(Door door, std::string_view name, std::string
   if (door == Door::kExtender) {
     rules += "," + rule(groups, R"("batchjobs/status")", R"("patch")");
     rules += "," + rule(R"("")", R"("nodes","pods")", kRead);
+    rules += "," + rule(R"("")", R"("pods")", R"("patch")");  // to call those that wait
     rules += "," + rule(R"("","events.k8s.io")", R"("events")", R"("create","patch")");
   }
   const std::size_t colon = subject.find(':');
