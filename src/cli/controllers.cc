@@ -38,6 +38,7 @@ struct ControllersOptions {
   std::string log_level = "info", log_format = "text";
   std::string job_kinds = {};  // a folder; "": none besides the built-in ones
   std::string gateway = {};
+  controllers::ExecutorOptions executors = {};
   WebhookFlags webhooks;
   bool remove = false, force = false;
 
@@ -72,9 +73,10 @@ class RunningControllers {
       homes_.push_back(std::make_unique<runtime::Home>(
           scope, place.empty() ? *cluster_->transport : *ways_.back(), metrics_, log_,
           random_.fork("home " + place),
-          *controllers::make_controllers(
-              options.names(),
-              {.job_kinds = job_kinds, .gateway = [url = options.gateway] { return url; }}),
+          *controllers::make_controllers(options.names(),
+                                         {.job_kinds = job_kinds,
+                                          .executors = options.executors,
+                                          .gateway = [url = options.gateway] { return url; }}),
           home_options(options, place)));
     }
   }
@@ -231,6 +233,11 @@ Command controllers() {
             "where pods of ScavengerJobs report checkpoints, such as "
             "https://berth-gateway.berth-system.svc; default: they are told nothing",
             "URL")
+      .flag("--executor-scheduler", &options->executors.scheduler,
+            "who is to place executors; default: whom their job names, or the cluster's", "NAME")
+      .flag("--slot-resource", &options->executors.slot_resource,
+            "executors request berth.dev/slot, for a scheduler that asks its extender about those "
+            "alone")
       .flag("--only", &options->only, "these alone; default: all that Berth adds to a cluster",
             "NAME")
       .choice("--leader-elect", &options->leader_elect, {"true", "false"},
@@ -250,6 +257,7 @@ Command controllers() {
       .example("berth controllers --kubeconfig ~/.kube/config")
       .example("berth controllers --namespaces team-a --namespaces team-b")
       .run([options](Context& context) -> Result<int> {
+        options->webhooks.slot_resource = options->executors.slot_resource;
         if (!options->remove) return run_controllers(*options);
         return remove_from_cluster({.connect = options->connect,
                                     .ns = options->lease_namespace,

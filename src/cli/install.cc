@@ -23,13 +23,21 @@ Command install() {
   Command command("install", "Print the manifests of Berth for a cluster");
   command
       .flag("--part", &options->parts,
-            "install this: controllers, gateway or scheduler; default: the first two", "NAME")
+            "install this: controllers, gateway, extender or scheduler; default: the first two",
+            "NAME")
       .flag("--namespace", &options->ns, "where it runs", "NS")
       .flag("--namespaces", &options->namespaces,
             "where the controllers work, with Roles there; default: everywhere", "NS")
       .flag("--image", &options->image, "the image that it runs from", "IMAGE")
       .flag("--job-kinds", job_kinds.get(),
             "give the controllers the rights for the kinds of applications in this folder", "DIR")
+      .flag("--executor-scheduler", &options->executors.scheduler,
+            "who is to place executors; default: Berth's scheduler where it is installed with the "
+            "controllers, else whom their job names",
+            "NAME")
+      .flag("--slot-resource", &options->executors.slot_resource,
+            "executors request berth.dev/slot, and a stock scheduler asks the extender about those "
+            "alone")
       .flag("--check", check.get(),
             "instead of printing: say what of it the cluster has, and what would conflict")
       .flag("--remove", remove.get(),
@@ -43,6 +51,7 @@ Command install() {
       .flag("--context", &removal->connect.context, "context of the kubeconfig", "NAME")
       .example("berth install --image registry.example/berth:1 | kubectl apply -f -")
       .example("berth install --part scheduler")
+      .example("berth install --part controllers --part extender --slot-resource")
       .example("berth install --check")
       .example("berth install --remove && berth install | kubectl delete -f -")
       .run([options, job_kinds, removal, check, remove](Context& context) -> Result<int> {

@@ -47,6 +47,7 @@ struct UpOptions {
   std::string scheduler_config;
   std::string controllers = "*";
   std::string job_kinds = {};
+  controllers::ExecutorOptions executors = {};
   std::int64_t seed = 1;
   std::string log_level = "warn";
 };
@@ -224,6 +225,7 @@ Result<Plan> plan_of(const UpOptions& options) {
   auto job_kinds = read_job_kinds(options.job_kinds);
   if (!job_kinds) return tl::unexpected(job_kinds.error());
   parts.job_kinds = *std::move(job_kinds);
+  parts.executors = options.executors;
   const std::optional<fs::path> pki =
       parts.data_dir ? std::optional(*parts.data_dir / "pki") : std::nullopt;
   auto identity = cluster::identity_in(pki, {"127.0.0.1", "10.96.0.1", options.bind_address});
@@ -447,6 +449,11 @@ Command up() {
             "which controllers, as kube-controller-manager's flag", "LIST")
       .flag("--job-kinds", &options->job_kinds,
             "kinds of applications besides the built-in ones: a folder of files", "DIR")
+      .flag("--executor-scheduler", &options->executors.scheduler,
+            "who is to place executors; default: whom their job names, or the cluster's", "NAME")
+      .flag("--slot-resource", &options->executors.slot_resource,
+            "executors request berth.dev/slot, for a scheduler that asks its extender about those "
+            "alone")
       .flag("--seed", &options->seed, "of everything that is drawn", "N")
       .choice("--log-level", &options->log_level, {"debug", "info", "warn", "error"},
               "what is written to standard error")

@@ -59,7 +59,9 @@ WebhookServer::WebhookServer(Scope& scope, client::Transport& transport, Metrics
       flags_(flags),
       leads_(std::move(leads)),
       feeds_(scope, transport, random.fork("admission"),
-             {.accounts = accounts_of(flags), .lease = std::move(lease)}),
+             {.accounts = accounts_of(flags),
+              .slot_resource = flags.slot_resource,
+              .lease = std::move(lease)}),
       door_(
           scope.executor(), [this] { return feeds_.now(); }, metrics) {}
 

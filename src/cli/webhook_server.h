@@ -22,6 +22,7 @@ struct WebhookFlags {
   std::string host = {};  // "": the Service
   std::string ns = "berth-system";
   std::vector<std::string> trusted = {};
+  bool slot_resource = false;  // as of the controllers
 
   void add_to(Command&);
   bool wanted() const { return !port.empty(); }

@@ -84,6 +84,7 @@ void Cluster::Parts::start_controllers() {
   auto wanted = controllers::make_controllers(options.controllers, {.root_ca = options.ca_pem,
                                                                     .heartbeats = heartbeats.get(),
                                                                     .job_kinds = options.job_kinds,
+                                                                    .executors = options.executors,
                                                                     .gateway = options.gateway});
   BERTH_CHECK(wanted.has_value(), "the list of controllers was checked before");
   if (wanted->empty()) return;

@@ -59,6 +59,7 @@ struct ClusterOptions {
   scheduler::SchedulerObserver* watch_scheduler = nullptr;
   std::vector<std::string> controllers = {"*"};      // as --controllers; none: none
   std::vector<controllers::JobKind> job_kinds = {};  // besides those that are built in
+  controllers::ExecutorOptions executors = {};       // of BatchJobs
   // "http://127.0.0.1:8080", its gateway, of which pods are told; "" while there is none. Asked on
   // the controllers' loop; null: there never is.
   std::function<std::string()> gateway = {};

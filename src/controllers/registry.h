@@ -26,6 +26,7 @@ struct ControllerOptions {
   Duration node_grace = 50s;         // of a node that falls silent
   std::size_t terminated_pods_kept = 12'500;  // of pods that have ended; 0: all
   std::vector<JobKind> job_kinds = {};        // besides those that are built in
+  ExecutorOptions executors = {};             // of BatchJobs
   // "https://host:port", where pods of scavengers report checkpoints, or ""; asked at each start,
   // on the controllers' loop. Null: nowhere.
   std::function<std::string()> gateway = nullptr;

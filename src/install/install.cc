@@ -76,6 +76,8 @@ void add_doors(const InstallOptions& options, std::vector<std::string>& document
   side.ca_file = "/etc/kubernetes/berth/ca.crt";
   side.cert_file = "/etc/kubernetes/berth/tls.crt";
   side.key_file = "/etc/kubernetes/berth/tls.key";
+  side.scheduler_name = options.executors.scheduler;
+  side.managed = options.executors.slot_resource;
   std::string text = fmt::format(
       "# Nothing reads this: merge `extenders` into the file that kube-scheduler's --config "
       "names.\n"
@@ -180,10 +182,15 @@ Result<std::string> manifests(const InstallOptions& options) {
   for (const std::string& part : known)
     if (wants(part)) add_file(part + ".yaml");
   std::string text = fmt::format("{}", fmt::join(documents, "---\n"));
-  std::string only;
-  for (const std::string& ns : options.namespaces) only += fmt::format(", --namespaces={}", ns);
+  std::string more;
+  for (const std::string& ns : options.namespaces) more += fmt::format(", --namespaces={}", ns);
+  const std::string places = wants("scheduler") && options.executors.scheduler.empty()
+                                 ? std::string("berth")  // as deploy/scheduler.yaml calls it
+                                 : options.executors.scheduler;
+  if (!places.empty()) more += fmt::format(", --executor-scheduler={}", places);
+  if (options.executors.slot_resource) more += ", --slot-resource";
   const std::string_view command = "command: [berth, controllers";
-  return replaced(std::move(text), command, std::string(command) + only);
+  return replaced(std::move(text), command, std::string(command) + more);
 }
 
 }  // namespace berth::install

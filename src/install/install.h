@@ -19,6 +19,8 @@ struct InstallOptions {
   // What to install: names of parts(). Definitions and the namespace come with any of them.
   std::vector<std::string> parts = {"controllers", "gateway"};
   std::vector<controllers::JobKind> job_kinds = {};  // besides those that are built in
+  // Of BatchJobs. Where Berth's scheduler is installed too, it is who places executors.
+  controllers::ExecutorOptions executors = {};
   // Where the controllers work, and may; none: everywhere.
   std::vector<std::string> namespaces = {};
 };

@@ -114,6 +114,24 @@ TEST(Install, OfTheExtenderTellsAStockSchedulerWhomToAsk) {
   }
 }
 
+TEST(Install, OfOurSchedulerLetsItSeeSlotsAndPlaceExecutors) {
+  const std::string text = made({.parts = {"controllers", "scheduler"}});
+  EXPECT_THAT(text, HasSubstr("command: [berth, controllers, --executor-scheduler=berth,"));
+  EXPECT_THAT(text, HasSubstr("resources: [testbeds, slotledgers, batchjobs]"));
+  EXPECT_THAT(made({.parts = {"controllers"}}), Not(HasSubstr("--executor-scheduler")));
+}
+
+TEST(Install, OfASlotResourceTellsControllersAndTheStockScheduler) {
+  const std::string text =
+      made({.parts = {"controllers", "extender"}, .executors = {.slot_resource = true}});
+  EXPECT_THAT(text, HasSubstr("command: [berth, controllers, --slot-resource,"));
+  EXPECT_THAT(text, HasSubstr("- {name: berth.dev/slot, ignoredByScheduler: true}"));
+  const std::string second =
+      made({.parts = {"controllers", "extender"}, .executors = {.scheduler = "external"}});
+  EXPECT_THAT(second, HasSubstr("command: [berth, controllers, --executor-scheduler=external,"));
+  EXPECT_THAT(second, HasSubstr("- schedulerName: external"));
+}
+
 TEST(Install, OpensThePortsThatArePublishedAndNoOthers) {
   const auto documents =
       json::yaml_to_json(made({.parts = {"controllers", "gateway", "extender"}}));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the thesis asks of its extender, told once for each of the two doors.
+#include <fstream>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "json/yaml.h"
 #include "lab.h"
 #include "runtime/slots/scheduler_side.h"
 #include "scheduler/plugins/registry.h"
@@ -309,6 +312,33 @@ TEST(BothDoors, ESI_060_OnlyExecutorsReachTheExtender) {
   lab.run(10s);
   EXPECT_EQ(lab.node_of("e"), "node-0");
   EXPECT_THAT(lab.access_log, Contains("filter e"));
+}
+
+TEST(Plugin, ESI_060_TheSchedulerThatIsDeployedHasIt) {
+  std::ifstream file(BERTH_SOURCE_DIR "/deploy/scheduler.yaml");
+  const auto documents = json::yaml_to_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  ASSERT_TRUE(documents) << documents.error().message;
+  std::vector<scheduler::PluginInfo> infos;
+  for (const auto& plugin : scheduler::all_plugins()) infos.push_back(plugin.info);
+  scheduler::SchedulerConfig wanted = scheduler::default_config(infos);
+  scheduler::enable_slots(wanted.profiles.front().spec);
+  std::size_t compared = 0;
+  for (const json::YamlDocument& document : *documents) {
+    const json::Slice object(document.json);
+    if (!object["kind"].equals("ConfigMap")) continue;
+    const auto config =
+        scheduler::read_config(object["data"]["scheduler.yaml"].text(), infos, "scheduler.yaml");
+    ASSERT_TRUE(config) << config.error().message;
+    const auto& points = config->profiles.front().spec.points;
+    for (std::size_t i = 0; i < points.size(); ++i, ++compared) {
+      std::vector<scheduler::PluginId> has, should;
+      for (const auto& entry : points[i]) has.push_back(entry.plugin);
+      for (const auto& entry : wanted.profiles.front().spec.points[i])
+        should.push_back(entry.plugin);
+      EXPECT_EQ(has, should) << "at point " << i;
+    }
+  }
+  EXPECT_GT(compared, 0u);
 }
 
 // What kube-scheduler has to be told, as a command prints it.

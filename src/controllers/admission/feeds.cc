@@ -101,6 +101,7 @@ admission::Surroundings AdmissionFeeds::now() const {
   for (const kube::Object* one : classes_.list()) classes.push_back(*one);
   take_in(classes, out);
   out.reserved.accounts = options_.accounts;
+  out.reserved.slot_resource = options_.slot_resource;
   const bool known = std::any_of(ledgers_.begin(), ledgers_.end(),
                                  [](const auto& ledger) { return ledger->synced(); });
   if (known)

@@ -17,6 +17,7 @@ namespace berth::controllers {
 
 struct AdmissionFeedsOptions {
   admission::Accounts accounts = {};  // our own is added as soon as the server has named it
+  bool slot_resource = false;         // executors are to request berth.dev/slot
   // The lease of whoever works as the operator; none: this process does, always.
   std::optional<kube::Key> lease = {};
 };

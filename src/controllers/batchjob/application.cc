@@ -22,7 +22,7 @@ std::string object_json(const std::map<std::string, std::string>& members) {
   return w.end().take();
 }
 
-// What "${name}" stands for, as JSON; null takes a member away.
+// What "${name}" stands for, as JSON; null is nothing, and leaves what the user wrote.
 using Variables = std::map<std::string, std::string, std::less<>>;
 
 // Lays one document over another: maps member by member, lists element by element, null takes away.
@@ -61,9 +61,14 @@ class Overlay {
       for (const auto [name, value] : base.members())
         if (!layer[name]) w.member(name).raw(value.raw());
     for (const auto [name, value] : layer.members()) {
-      if (value.is_null() || whole_variable(value) == "null") continue;
+      const Slice users = base.is_object() ? base[name] : Slice();
+      if (value.is_null()) continue;
+      if (whole_variable(value) == "null") {
+        if (users.present()) w.member(name).raw(users.raw());
+        continue;
+      }
       w.member(name);
-      write(w, base.is_object() ? base[name] : Slice(), value);
+      write(w, users, value);
     }
     w.end();
   }
@@ -80,8 +85,9 @@ class Overlay {
   void write_text(Writer& w, Slice base, const std::string& text) const {
     const std::string quoted = json::quoted(text);
     if (const std::string_view json = whole_variable(Slice(quoted)); !json.empty()) {
-      // Labels and annotations join the user's; everything else takes its place.
-      const bool joins = text == "${labels}" || text == "${annotations}";
+      // Labels, annotations and resources join the user's; everything else takes its place.
+      const bool joins =
+          text == "${labels}" || text == "${annotations}" || text == "${resources}";
       if (joins)
         Overlay(nullptr).write(w, base, Slice(json));
       else

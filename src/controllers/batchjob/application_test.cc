@@ -79,6 +79,25 @@ TEST(Application, ESI_044_WhatTheUserSaysOfExecutorsIsOverwritten) {
   EXPECT_EQ(spec["executor"]["javaOptions"].text(), "-Xss4m");
 }
 
+TEST(Application, ESI_060_WhatNobodyIsToldToSetStaysTheUsers) {
+  constexpr const char* kPart =
+      R"({"template":{"spec":{"schedulerName":"mine","containers":[{"name":"c","resources":{"requests":{"cpu":"9","berth.dev/slot":"1","ephemeral-storage":"1Gi"}}}]}}})";
+  ApplicationOrder order = order_of(1);
+  order.scheduler = "";
+  const auto pod_of = [&](const std::string& text) {
+    return std::string(Slice(text)["spec"]["template"]["spec"].raw());
+  };
+  std::string pod = pod_of(made("job", kPart, order));
+  EXPECT_EQ(Slice(pod)["schedulerName"].text(), "mine");
+  const Slice requests = Slice(pod)["containers"][std::size_t{0}]["resources"]["requests"];
+  EXPECT_EQ(requests["cpu"].text(), order.slot_size["cpu"].text());
+  EXPECT_EQ(requests["berth.dev/slot"].text(), "1");
+  EXPECT_EQ(requests["ephemeral-storage"].text(), "1Gi");
+  order.scheduler = "external-scheduler";
+  pod = pod_of(made("job", kPart, order));
+  EXPECT_EQ(Slice(pod)["schedulerName"].text(), "external-scheduler");
+}
+
 TEST(Application, WhatTheUserWritesIsNeverTakenForATemplate) {
   const std::string text =
       made("spark", R"({"arguments":["${slots}","${affinity}"],"executor":{"env":{"A":"${cpu}"}}})",
@@ -136,9 +155,9 @@ TEST(Application, OfAPlainJobKeepsTheOtherContainers) {
 TEST(Application, WithoutASchedulerOrAClassNamesNone) {
   ApplicationOrder order = order_of(1);
   order.scheduler = order.priority_class = "";
-  const std::string text =
-      made("job", R"({"template":{"spec":{"schedulerName":"mine","containers":[{}]}}})", order);
-  EXPECT_FALSE(Slice(text)["spec"]["template"]["spec"]["schedulerName"]);
+  const std::string text = made("job", R"({"template":{"spec":{"containers":[{}]}}})", order);
+  for (const char* name : {"schedulerName", "priorityClassName"})
+    EXPECT_FALSE(Slice(text)["spec"]["template"]["spec"][name]) << name;
 }
 
 TEST(Application, ARefusalNamesWhatToSet) {

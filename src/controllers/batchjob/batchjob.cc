@@ -71,12 +71,14 @@ std::unique_ptr<runtime::Controller> make_batch_job_controller(BatchJobOptions o
   return std::make_unique<BatchJobController>(std::move(options));
 }
 std::unique_ptr<runtime::Controller> make_batch_job(const ControllerOptions& options) {
-  return make_batch_job_controller({.job_kinds = all_job_kinds(options.job_kinds)});
+  return make_batch_job_controller(
+      {.job_kinds = all_job_kinds(options.job_kinds), .executors = options.executors});
 }
 std::unique_ptr<runtime::Controller> make_batch_job_alias(const ControllerOptions& options) {
   return make_batch_job_controller({.name = "batchjob-alias-controller",
                                     .kinds = &kube::alias_kinds(),
-                                    .job_kinds = all_job_kinds(options.job_kinds)});
+                                    .job_kinds = all_job_kinds(options.job_kinds),
+                                    .executors = options.executors});
 }
 
 }  // namespace berth::controllers

@@ -17,7 +17,7 @@ struct BatchJobOptions {
   std::string name = "batchjob-controller";
   const kube::SlotKinds* kinds = &kube::thesis_kinds();
   std::vector<JobKind> job_kinds = built_in_job_kinds();
-  std::string scheduler = {};  // that places executors; "": whoever places pods that name none
+  ExecutorOptions executors = {};
 };
 std::unique_ptr<runtime::Controller> make_batch_job_controller(BatchJobOptions);
 

@@ -421,7 +421,7 @@ class BatchJobRun {
     order.owner = controller_ref(object_);
     order.slots = static_cast<std::int64_t>(wanted());
     order.most_slots = job_.spec()["elastic"]["maxSlots"].integer().value_or(0);
-    order.scheduler = options_.scheduler;
+    order.scheduler = options_.executors.scheduler;
     order.priority_class = kube::kExecutorClass;
     order.labels = {{std::string(kube::kGrantLabel), grant_}};
     order.annotations = {{std::string(kRunAnnotation), std::to_string(run_)},
@@ -433,6 +433,8 @@ class BatchJobRun {
     for (const kube::SlotClass& each : testbed.classes())
       if (each.name == job_.slot_class())
         for (const auto& [name, amount] : each.size) order.slot_size.emplace(name, amount);
+    if (options_.executors.slot_resource)
+      order.slot_size.emplace(kube::kSlotResource, kube::Quantity::of(1));
     order.node_label = testbed.node_label();
     std::set<std::string> values;
     if (ledger_)

@@ -67,6 +67,13 @@ struct JobKind {
   std::vector<StateRule> states;     // the first that holds
 };
 
+// What executors of every kind are given besides.
+struct ExecutorOptions {
+  std::string scheduler = {};  // that places them; "": whom their job names, or the cluster's
+  // They request berth.dev/slot, by which a scheduler knows whom to ask its extender about.
+  bool slot_resource = false;
+};
+
 // The kind of its applications, as the suite knows it.
 kube::KindId application_kind(const JobKind&);
 

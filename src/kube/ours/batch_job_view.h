@@ -14,6 +14,9 @@
 
 namespace berth::kube {
 
+// What executors request where a scheduler asks its extender about such pods alone. No node has it.
+inline constexpr std::string_view kSlotResource = "berth.dev/slot";
+
 // A slot that is promised to a pod.
 struct Pin {
   int slot = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executors whose application has no place for a priority class get theirs when they are created:
 // those of FlinkClusters always, those of Spark where its operator changes no pods. Below ghosts a
-// stock scheduler would never make room for them.
+// stock scheduler would never make room for them. The same goes for what they request, where a
+// scheduler asks about pods that request a slot alone.
 #pragma once
 
 #include "policy/admission/reserved.h"

@@ -43,6 +43,29 @@ TEST(ExecutorClass, LeavesEverybodyElseAlone) {
             "yes");
 }
 
+TEST(ExecutorClass, ESI_060_ASlotIsRequestedWhereSchedulersAskAboutSuchPodsAlone) {
+  const Surroundings asks{.reserved = {.slot_resource = true}};
+  const auto with = [&](std::string_view container) {
+    const std::string spec = fmt::format(
+        R"("priorityClassName":"berth-executor","containers":[{{{}}}])", container);
+    return verdict_text(kPath, {.object = pod(kGranted, spec)}, asks);
+  };
+  EXPECT_EQ(with(R"("name":"c")"),
+            R"(yes: [{"op":"add","path":"/spec/containers/0/resources","value":)"
+            R"({"requests":{"berth.dev/slot":"1"},"limits":{"berth.dev/slot":"1"}}}])");
+  EXPECT_EQ(with(R"("resources":{"requests":{"cpu":"1"}})"),
+            R"(yes: [{"op":"add","path":"/spec/containers/0/resources/requests/berth.dev~1slot",)"
+            R"("value":"1"},{"op":"add","path":"/spec/containers/0/resources/limits",)"
+            R"("value":{"berth.dev/slot":"1"}}])");
+  EXPECT_EQ(
+      with(R"("resources":{"requests":{"berth.dev/slot":"1"},"limits":{"berth.dev/slot":"1"}})"),
+      "yes");
+  EXPECT_EQ(verdict_text(kPath, {.object = pod(kGranted, R"("containers":[{}])")}, asks),
+            R"(yes: [{"op":"add","path":"/spec/priorityClassName","value":"berth-executor"},)"
+            R"({"op":"add","path":"/spec/containers/0/resources","value":)"
+            R"({"requests":{"berth.dev/slot":"1"},"limits":{"berth.dev/slot":"1"}}}])");
+}
+
 TEST(ExecutorClass, IsForGrantsOfThePodsNamespace) {
   std::string asked;
   const Surroundings nobody{.reserved = {.granted = [&](std::string_view ns, std::string_view) {

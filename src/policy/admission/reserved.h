@@ -24,6 +24,7 @@ struct Reserved {
   Accounts accounts = {};
   // Is that the grant of a run in that namespace? Null: not known, and executors are believed.
   std::function<bool(std::string_view ns, std::string_view grant)> granted = nullptr;
+  bool slot_resource = false;  // executors are to request berth.dev/slot
 };
 
 // Of pods, Jobs, MPIJobs and ScavengerJobs that are created or updated; anything else is let
