@@ -193,7 +193,8 @@ std::vector<slots::HandOrder> hand_orders(const View& view, const SlotKinds& kin
     const std::int64_t run = order->run > 0 ? order->run : slots::next_run(job);
     const std::string state = job.state();
     const bool waits = state == "Ready" || state == "InQueue";
-    if (waits && is_claimed(view, kinds, job) && !job.open() && run > job.closed_run() && !object->deleting())
+    if (waits && is_claimed(view, kinds, job) && !job.open() && run > job.closed_run() &&
+        !object->deleting())
       orders.push_back({object->key(), run, order->slots});
   }
   return orders;

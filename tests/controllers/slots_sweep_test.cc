@@ -26,8 +26,7 @@ LabOptions sweep_options(KillAt kill) {
   kinds.push_back(kube::kJob);
   return {.controllers = only({"testbed-controller", "slot-allocator-controller",
                                "scheduling-controller", "batchjob-controller", "spark-stand-in",
-                               "flink-stand-in", "job-controller",
-                               "garbage-collector-controller"}),
+                               "flink-stand-in", "job-controller", "garbage-collector-controller"}),
           .kill = kill,
           .kinds = std::move(kinds)};
 }

@@ -86,8 +86,7 @@ class Overlay {
     const std::string quoted = json::quoted(text);
     if (const std::string_view json = whole_variable(Slice(quoted)); !json.empty()) {
       // Labels, annotations and resources join the user's; everything else takes its place.
-      const bool joins =
-          text == "${labels}" || text == "${annotations}" || text == "${resources}";
+      const bool joins = text == "${labels}" || text == "${annotations}" || text == "${resources}";
       if (joins)
         Overlay(nullptr).write(w, base, Slice(json));
       else

@@ -224,9 +224,10 @@ class BatchJobRun {
   // What is not ours is nothing to us but the name that it has.
   std::string what_is_in_the_way() {
     plan_.again_at(now_ + kUnservedPatience);
-    return fmt::format("{} {} is there already and is not of this BatchJob: delete it, or give the "
-                       "BatchJob another name",
-                       kind_->kind, object_.key().text());
+    return fmt::format(
+        "{} {} is there already and is not of this BatchJob: delete it, or give the "
+        "BatchJob another name",
+        kind_->kind, object_.key().text());
   }
 
   JobInput look_at_application() {

@@ -72,19 +72,19 @@ void RefusedPods::look(const kube::Key& testbed) {
 void RefusedPods::touch(const kube::Key& testbed, const std::string& uid, int slot,
                         Waiting waiting) {
   const kube::Key key = waiting.key;
-  api_.patch(kube::kPod, key,
-             fmt::format(R"({{"metadata":{{"uid":"{}","annotations":{{"{}":"{} at {}"}}}}}})", uid,
-                         kWokenAnnotation, slot, kube::micro_time_text(now())),
-             kube::PatchType::kMerge,
-             scope_.done<kube::Object>(
-                 kCallLimit, [this, testbed, uid, waiting = std::move(waiting)](
-                                 const Result<kube::Object>& touched) {
-                   const bool gone = !touched && (touched.error().reason == Reason::kNotFound ||
-                                                  touched.error().reason == Reason::kConflict);
-                   if (touched || gone || scope_.closing()) return;
-                   refused_[testbed].emplace(uid, waiting);
-                   look_after(kRetry, testbed);
-                 }));
+  api_.patch(
+      kube::kPod, key,
+      fmt::format(R"({{"metadata":{{"uid":"{}","annotations":{{"{}":"{} at {}"}}}}}})", uid,
+                  kWokenAnnotation, slot, kube::micro_time_text(now())),
+      kube::PatchType::kMerge,
+      scope_.done<kube::Object>(kCallLimit, [this, testbed, uid, waiting = std::move(waiting)](
+                                                const Result<kube::Object>& touched) {
+        const bool gone = !touched && (touched.error().reason == Reason::kNotFound ||
+                                       touched.error().reason == Reason::kConflict);
+        if (touched || gone || scope_.closing()) return;
+        refused_[testbed].emplace(uid, waiting);
+        look_after(kRetry, testbed);
+      }));
 }
 
 }  // namespace berth::gateway

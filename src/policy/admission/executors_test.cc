@@ -46,8 +46,8 @@ TEST(ExecutorClass, LeavesEverybodyElseAlone) {
 TEST(ExecutorClass, ESI_060_ASlotIsRequestedWhereSchedulersAskAboutSuchPodsAlone) {
   const Surroundings asks{.reserved = {.slot_resource = true}};
   const auto with = [&](std::string_view container) {
-    const std::string spec = fmt::format(
-        R"("priorityClassName":"berth-executor","containers":[{{{}}}])", container);
+    const std::string spec =
+        fmt::format(R"("priorityClassName":"berth-executor","containers":[{{{}}}])", container);
     return verdict_text(kPath, {.object = pod(kGranted, spec)}, asks);
   };
   EXPECT_EQ(with(R"("name":"c")"),

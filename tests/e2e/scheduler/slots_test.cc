@@ -436,9 +436,8 @@ TEST_P(RealSlots, ESI_124_ExecutorsComeAndGoWhileItRuns) {
   stage().until("a runs", [&] { return stage().job_state("a") == "Running"; });
   slots("1,4");
   const std::multiset<std::string> shrunk = {"a: slot 1 on node-1", "a: slot 4 on node-1"};
-  stage().until("slot 0 is given back", [&] {
-    return stage().placement() == shrunk && stage().running() == "a{1,4}";
-  });
+  stage().until("slot 0 is given back",
+                [&] { return stage().placement() == shrunk && stage().running() == "a{1,4}"; });
   EXPECT_FALSE(stage().get(kube::kJob, "a").status()["failed"].integer());
   stage().finish("a");
   until_state("s", "Completed");
