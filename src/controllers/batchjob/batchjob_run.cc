@@ -13,7 +13,7 @@
 #include "controllers/batchjob/application.h"
 #include "controllers/batchjob/batchjob_table.h"
 #include "controllers/batchjob/history.h"
-#include "controllers/job/job_pods.h"
+#include "controllers/job_tracking.h"
 #include "controllers/pods.h"
 #include "controllers/slot_sight.h"
 #include "controllers/status.h"

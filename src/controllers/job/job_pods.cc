@@ -81,11 +81,6 @@ JobSpec::JobSpec(const Object& job) {
   replaces_only_failed = spec["podReplacementPolicy"].equals("Failed") || failure_policy.present();
 }
 
-bool job_tracked(const Object& pod) {
-  const std::vector<std::string> all = pod.finalizers();
-  return std::find(all.begin(), all.end(), kJobTracking) != all.end();
-}
-
 bool managed_elsewhere(const Object& job) {
   const json::Slice by = job.member("spec")["managedBy"];
   return by.is_string() && !by.equals("kubernetes.io/job-controller");
@@ -186,11 +181,6 @@ std::vector<const Object*> pods_to_remove(const JobSpec& spec,
     gone.push_back(pod);
   }
   return gone;
-}
-
-std::string untrack_patch() {
-  return fmt::format(R"({{"metadata":{{"$deleteFromPrimitiveList/finalizers":["{}"]}}}})",
-                     kJobTracking);
 }
 
 }  // namespace berth::controllers

@@ -10,14 +10,11 @@
 #include <vector>
 
 #include "controllers/job/indexes.h"
+#include "controllers/job_tracking.h"
 #include "json/slice.h"
 #include "kube/object.h"
 
 namespace berth::controllers {
-
-// On every pod that has not been counted yet.
-inline constexpr std::string_view kJobTracking = "batch.kubernetes.io/job-tracking";
-bool job_tracked(const kube::Object& pod);
 
 struct JobSpec {
   explicit JobSpec(const kube::Object& job);
@@ -68,8 +65,5 @@ std::string indexed_pod_name(const kube::Object& job, std::int64_t index,
 // that counts.
 std::vector<const kube::Object*> pods_to_remove(const JobSpec&, const std::vector<const JobPod*>&,
                                                 std::int64_t at_least);
-
-// Takes the finalizer off.
-std::string untrack_patch();
 
 }  // namespace berth::controllers
