@@ -95,12 +95,23 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
     text.replace(at, what.size(), by);
 }
 
-constexpr const char* kRuns =
-    R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}],"containerStatuses":[{"name":"main","ready":true,"restartCount":0,"image":"x","imageID":"","state":{"running":{}}}]}})";
-std::string ended(int code) {
+std::string time_member(std::string_view what, const std::string& time) {
+  return time.empty() ? "" : fmt::format(R"("{}":"{}")", what, time);
+}
+std::string runs(const std::string& time) {
   return fmt::format(
-      R"({{"status":{{"phase":"{}","conditions":[{{"type":"Ready","status":"False","lastTransitionTime":"{}"}}],"containerStatuses":[{{"name":"main","ready":false,"restartCount":0,"image":"x","imageID":"","state":{{"terminated":{{"exitCode":{}}}}}}}]}}}})",
-      code == 0 ? "Succeeded" : "Failed", "2026-01-01T00:00:00Z", code);
+      R"({{"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}}],"containerStatuses":[{{"name":"main","ready":true,"restartCount":0,"image":"x","imageID":"","state":{{"running":{{{}}}}}}}]}}}})",
+      time_member("startedAt", time));
+}
+std::string ended(int code, const Object& pod, const std::string& time) {
+  std::string times;
+  const json::Slice state = pod.status()["containerStatuses"][std::size_t{0}]["state"];
+  for (const std::string& each : {time_member("startedAt", state["running"]["startedAt"].text()),
+                                  time_member("finishedAt", time)})
+    if (!each.empty()) times += "," + each;
+  return fmt::format(
+      R"({{"status":{{"phase":"{}","conditions":[{{"type":"Ready","status":"False","lastTransitionTime":"2026-01-01T00:00:00Z"}}],"containerStatuses":[{{"name":"main","ready":false,"restartCount":0,"image":"x","imageID":"","state":{{"running":null,"terminated":{{"exitCode":{}{}}}}}}}]}}}})",
+      code == 0 ? "Succeeded" : "Failed", code, times);
 }
 
 }  // namespace
@@ -191,22 +202,30 @@ std::string Stage::waits_for() const {
   return fmt::format("{} waits at step {} of {}", story_.name, at_ + 1, story_.steps.size());
 }
 
-// What happens to a pod between two looks may have changed it: then the next look decides.
 void Stage::live(const Object& pod) {
+  PodFate fate{.node = controllers::stories::wanted_node(pod)};
+  if (story_.exit_code && !pod.deleting() && pod.status()["phase"].equals("Running"))
+    fate.exit_code = story_.exit_code(*this, pod);
+  e2e::live(session_, pod, fate);
+}
+
+// What happens to a pod between two looks may have changed it: then the next look decides.
+void live(Session& session, const Object& pod, const PodFate& fate) {
   const json::Slice phase = pod.status()["phase"];
   const bool over = phase.equals("Succeeded") || phase.equals("Failed");
   const auto status = [&](const std::string& patch) {
-    session_.patch(kube::kPod, pod.key(), patch, kube::PatchType::kMerge, "status");
+    session.patch(kube::kPod, pod.key(), patch, fate.patch, "status");
   };
   if (pod.deleting()) {
-    if (!over) return status(ended(137));
+    if (!over) return status(ended(fate.exit_code.value_or(137), pod, fate.now));
     kube::Options now;
     now.grace_period_seconds = 0;
     if (pod.metadata()["deletionGracePeriodSeconds"].integer() != 0)
-      session_.erase(kube::kPod, pod.key(), now);
+      session.erase(kube::kPod, pod.key(), now);
     return;
   }
   if (!pod.member("spec")["nodeName"].present()) {
+    if (fate.node.empty()) return;
     kube::ApiRequest bind;
     bind.verb = kube::Verb::kCreate;
     bind.kind = kube::kPod;
@@ -215,13 +234,12 @@ void Stage::live(const Object& pod) {
     bind.subresource = "binding";
     bind.body.bytes = std::make_shared<const std::string>(fmt::format(
         R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"{}"}}}})",
-        pod.name(), controllers::stories::wanted_node(pod)));
-    session_.once(std::move(bind), 10s);
+        pod.name(), fate.node));
+    session.once(std::move(bind), 10s);
     return;
   }
-  if (phase.equals("Pending")) return status(kRuns);
-  if (!phase.equals("Running") || !story_.exit_code) return;
-  if (const auto code = story_.exit_code(*this, pod)) status(ended(*code));
+  if (phase.equals("Pending")) return status(runs(fate.now));
+  if (phase.equals("Running") && fate.exit_code) status(ended(*fate.exit_code, pod, fate.now));
 }
 
 std::string Stage::end_state() {

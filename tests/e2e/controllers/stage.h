@@ -24,6 +24,16 @@ class Keeper {
 std::unique_ptr<Keeper> stock_controllers(ControlPlane&, const std::vector<std::string>& names);
 std::unique_ptr<Keeper> our_controllers(ControlPlane&, const std::vector<std::string>& names);
 
+// What becomes of a pod that a kubelet as simple as can be looks after.
+struct PodFate {
+  std::string node = {};              // where it is placed; "": nowhere yet
+  std::optional<int> exit_code = {};  // of its container, if it is to end; 137 when it is deleted
+  std::string now = {};               // told as time of starts and ends; "": none is told
+  // Strategic: what others said of it stays.
+  kube::PatchType patch = kube::PatchType::kMerge;
+};
+void live(Session&, const kube::Object& pod, const PodFate&);
+
 class Stage;
 // What a user does, and what he waits for before he goes on.
 struct Step {
