@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // deploy/scheduler.yaml as docs/scheduler.md tells to use it, and what berth install prints: the
 // server takes all of it, and the rights in it are enough for the work.
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -89,6 +91,17 @@ TEST_F(Deploy, TheServerTakesTheWholeManifest) {
   EXPECT_THAT(
       admin_kubectl({"apply", "--dry-run=server", "-f", BERTH_SOURCE_DIR "/deploy/scheduler.yaml"}),
       HasSubstr("deployment.apps/berth-scheduler created (server dry run)"));
+}
+
+TEST_F(Deploy, R2_NobodyMayLookIntoPods) {
+  for (const std::string& file :
+       {installed(), std::string(BERTH_SOURCE_DIR "/deploy/scheduler.yaml")}) {
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    ASSERT_THAT(text, HasSubstr("kind: ClusterRole")) << file << " has the rights";
+    for (const char* way : {"pods/exec", "pods/attach", "pods/portforward", "pods/log", "pods/*"})
+      EXPECT_THAT(text, Not(HasSubstr(way))) << file;
+  }
 }
 
 TEST_F(Deploy, TheRightsAreEnoughToPlaceRefuseAndPreempt) {
