@@ -8,7 +8,6 @@
 
 #include "base/random.h"
 #include "json/slice.h"
-#include "net/http_client.h"
 
 namespace berth::e2e {
 namespace fs = std::filesystem;
@@ -174,7 +173,6 @@ std::string ControlPlane::log_tails(std::size_t lines) const {
   return all;
 }
 
-namespace {
 // A client of its own for each question: no connection survives to a server that was killed.
 Result<std::string> exchange(TestLoop& loop, net::HttpClientOptions options,
                              net::HttpRequest request) {
@@ -196,7 +194,6 @@ Result<std::string> exchange(TestLoop& loop, net::HttpClientOptions options,
   if (reply->status != 200) return fail(reason_of_http_code(reply->status), reply->body);
   return reply->body;
 }
-}  // namespace
 
 Result<std::string> ControlPlane::get(std::uint16_t port, const std::string& path) {
   net::HttpRequest request{.target = path};

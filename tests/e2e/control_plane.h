@@ -12,11 +12,15 @@
 
 #include "base/result.h"
 #include "child.h"
+#include "net/http_client.h"
 #include "net/tls.h"
 #include "real.h"
 #include "test_loop.h"
 
 namespace berth::e2e {
+
+// The body of a reply 200, or what went wrong.
+Result<std::string> exchange(TestLoop&, net::HttpClientOptions, net::HttpRequest);
 
 // Thread-compatible.
 class ControlPlane {
