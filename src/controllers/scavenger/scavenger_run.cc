@@ -53,7 +53,7 @@ struct Notes {
     for (bool first = true; !text.empty(); first = false) {
       std::int64_t value = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      text.remove_prefix(std::min<std::size_t>(text.size(), end - text.data() + 1));
+      text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
       if (first)
         notes.refused = value;
       else
@@ -71,7 +71,8 @@ struct Notes {
   }
   void write(const scavenge::CostBasis& basis, WallTime now) {
     wrote.push_back(now.unix_nanos);
-    if (wrote.size() > budget(basis)) wrote.erase(wrote.begin(), wrote.end() - budget(basis));
+    if (wrote.size() > budget(basis))
+      wrote.erase(wrote.begin(), wrote.end() - static_cast<std::ptrdiff_t>(budget(basis)));
   }
   // What changes little waits until its share of the window has passed; what changes much, only
   // until there is anything left of the budget.
