@@ -196,6 +196,7 @@ Result<Plan> plan_of(const UpOptions& options) {
     parts.data_dir = options.data_dir.empty() ? default_data_dir() : options.data_dir;
   parts.fsync = options.fsync;
   parts.salvage = options.salvage;
+  parts.default_storage = true;
   auto manifests = read_manifests(options.apply);
   if (!manifests) return tl::unexpected(manifests.error());
   plan.manifests = *std::move(manifests);

@@ -92,12 +92,18 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
     if (!lost) return ready(tl::unexpected(lost.error()));
     for (const apiserver::Damage& damage : *lost) log_.error("lost", {{"what", damage.text()}});
   }
+  const bool is_new = store_->stats().objects == 0;
   // So that a second start draws no uid that an object has already.
   random_ = random_.fork(std::to_string(store_->tip()));
   const Executor& loop = scope_.executor();
   Random uids = random_.fork("first objects");
-  apiserver::write_bootstrap(*store_, first_objects(options_), loop.clock().wall(),
-                             [&uids] { return kube::random_uid(uids); });
+  const auto write = [&](const std::vector<std::string>& manifests) {
+    apiserver::write_bootstrap(*store_, manifests, loop.clock().wall(),
+                               [&uids] { return kube::random_uid(uids); });
+  };
+  // Before all others: if the first start is cut short, the next one finds either these or nothing.
+  if (is_new) write(objects_of_a_new_cluster(options_));
+  write(first_objects(options_));
   custom_kinds_ = std::make_unique<apiserver::CustomKinds>(scope_, *store_, kinds_, log_);
   rbac_ = std::make_unique<apiserver::Rbac>(*store_);
   authenticator_ = std::make_unique<apiserver::TokenAuthenticator>(*store_, tokens_, *rbac_,

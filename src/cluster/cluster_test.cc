@@ -2,12 +2,14 @@
 // The whole cluster in virtual time: nothing of it knows that no real second passes.
 #include "cluster/cluster.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>  // mkdtemp
 
 #include "apiserver/serve/server.h"
 #include "apiserver/store/table.h"
@@ -32,8 +34,9 @@ scheduler::SchedulerConfig scheduler_config() {
 // A cluster in a world of its own, and somebody who may do everything there.
 class Lab {
  public:
-  explicit Lab(std::size_t nodes, Seed seed = 1, bool schedules = true) : world(seed) {
-    ClusterOptions options{.token_key = "key"};
+  explicit Lab(std::size_t nodes, Seed seed = 1, bool schedules = true,
+               ClusterOptions options = {.token_key = "key"})
+      : world(seed) {
     options.lab->nodes = nodes;
     options.lab->heartbeat = lab::Heartbeat::kOnDemand;
     if (schedules) {
@@ -362,6 +365,78 @@ TEST(Cluster, ESI_006_ESI_020_HoldsTheSlotsOfATestbed) {
   EXPECT_EQ(testbeds[0].status()["state"].text(), "SUCCESS");
   EXPECT_EQ(testbeds[0].status()["slotCounts"]["free"].integer(), 6);
   EXPECT_EQ(lab.list(kinds.ledger).size(), 1u);
+}
+
+// What `berth up` starts, on data that is kept.
+struct Kept {
+  Kept() {
+    std::string folder = testing::TempDir() + "berth-cluster-XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+    path = folder;
+  }
+  ~Kept() { std::filesystem::remove_all(path); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  ClusterOptions options() const {
+    return {.data_dir = path, .token_key = "key", .default_storage = true};
+  }
+  std::filesystem::path path;
+};
+
+constexpr const char* kClaimWithoutClass =
+    R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"default"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})";
+bool bound(const kube::Object& claim) { return claim.status()["phase"].equals("Bound"); }
+
+TEST(Cluster, HasAVolumeForAClaimThatNamesNoClass) {
+  Lab lab(2, 1, true, {.token_key = "key", .default_storage = true});
+  lab.create(kClaimWithoutClass);
+  lab.create(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"reader","namespace":"default"},"spec":{"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"d","mountPath":"/d"}]}],"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}]}})");
+  lab.world.run_for(1min);
+  ASSERT_EQ(lab.count(kube::kPersistentVolumeClaim, bound), 1u);
+  EXPECT_EQ(lab.list(kube::kPersistentVolumeClaim)[0].member("spec")["storageClassName"].text(),
+            "standard");
+  EXPECT_EQ(lab.count(kube::kPod, running), 1u);
+  const std::vector<kube::Object> volumes = lab.list(kube::kPersistentVolume);
+  ASSERT_EQ(volumes.size(), 1u);
+  EXPECT_FALSE(volumes[0].member("spec")["nodeAffinity"].present()) << "later pods go anywhere";
+}
+
+TEST(Cluster, HasNoDefaultClassWhereNobodyMakesVolumes) {
+  Lab lab(1, 1, false,
+          {.token_key = "key",
+           .controllers = {"*", "-persistentvolume-binder-controller"},
+           .default_storage = true});
+  EXPECT_TRUE(lab.list(kube::kStorageClass).empty()) << "a class would keep claims from volumes";
+}
+
+TEST(Cluster, KeepsTheDefaultClassAsItsUsersLeaveIt) {
+  const Kept kept;
+  {
+    Lab first(1, 1, false, kept.options());
+    ASSERT_EQ(first.list(kube::kStorageClass).size(), 1u);
+    first.api->patch(
+        kube::kStorageClass, {"", "standard"},
+        R"({"metadata":{"annotations":{"storageclass.kubernetes.io/is-default-class":"false"}}})",
+        kube::PatchType::kMerge, first.scope->done<kube::Object>(1min, [](const auto& patched) {
+          EXPECT_TRUE(patched) << patched.error().message;
+        }));
+    first.world.run_for(1s);
+  }
+  {
+    Lab second(1, 2, false, kept.options());
+    second.create(kClaimWithoutClass);
+    second.world.run_for(1min);
+    EXPECT_EQ(second.count(kube::kPersistentVolumeClaim, bound), 0u) << "it is no default any more";
+    second.api->erase(kube::kStorageClass, {"", "standard"},
+                      second.scope->done<Ok>(1min, [](const auto& erased) {
+                        EXPECT_TRUE(erased) << erased.error().message;
+                      }));
+    second.world.run_for(1s);
+  }
+  Lab third(1, 3, false, kept.options());
+  EXPECT_TRUE(third.list(kube::kStorageClass).empty()) << "it was deleted";
 }
 
 // A day's worth of small jobs, arriving by chance.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/admission/bootstrap.h"
+#include "controllers/persistent_volume/provisioning.h"
 #include "controllers/registry.h"
 #include "controllers/stand_ins/stand_in.h"
 #include "kube/ours/ours.h"
@@ -50,6 +51,21 @@ kube::User owner_of_cluster() {
 
 std::string controller_user(std::string_view controller) {
   return fmt::format("system:serviceaccount:kube-system:{}", controller);
+}
+
+std::vector<std::string> objects_of_a_new_cluster(const ClusterOptions& options) {
+  const auto controllers = controllers::make_controllers(options.controllers);
+  const bool provisions =
+      options.default_storage && controllers &&
+      std::any_of(controllers->begin(), controllers->end(), [](const auto& one) {
+        return one->spec().name() == "persistentvolume-binder-controller";
+      });
+  if (!provisions) return {};
+  // Immediate: a volume that was made for a pod on a node would tie every later pod to that node,
+  // and a scheduler of somebody's own need know nothing of volumes.
+  return {fmt::format(
+      R"({{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{{"name":"{}","annotations":{{"storageclass.kubernetes.io/is-default-class":"true"}}}},"provisioner":"{}","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"}})",
+      kDefaultStorageClass, controllers::kSimulated)};
 }
 
 std::vector<std::string> first_objects(const ClusterOptions& options) {

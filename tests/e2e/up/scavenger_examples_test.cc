@@ -65,18 +65,11 @@ class Examples : public ::testing::Test {
         if (pod.label("berth.dev/scavenger") == job.uid()) found.push_back(pod);
     return found;
   }
-  void volume(const std::string& name) {
-    create(fmt::format(
-        R"({{"apiVersion":"v1","kind":"PersistentVolume","metadata":{{"name":"{}"}},"spec":{{"capacity":{{"storage":"10Gi"}},"accessModes":["ReadWriteOnce"],"hostPath":{{"path":"/x"}}}}}})",
-        name));
-  }
-
   std::unique_ptr<BerthUp> up_;
   std::unique_ptr<Session> session_;
 };
 
 TEST_F(Examples, R50_TheProgramIsStartedAgainAfterAnInterruptionAndEnds) {
-  volume("one");
   const std::vector<Object> made = apply("molecules.yaml");
   ASSERT_EQ(made.size(), 2u);
   const Object& job = made[1];
@@ -92,6 +85,8 @@ TEST_F(Examples, R50_TheProgramIsStartedAgainAfterAnInterruptionAndEnds) {
   ASSERT_TRUE(eventually(kPatience, [&] {
     return now(job).status()["interruptedCount"].integer() == 1;
   })) << now(job).json();
+  EXPECT_EQ(now(made[0]).member("spec")["storageClassName"].text(), "standard")
+      << "the claim names no class, and gets a volume all the same";
   EXPECT_TRUE(comes_to(job, "Completed")) << now(job).json();
   const Object last = now(job);
   EXPECT_EQ(last.status()["attempt"].integer(), 2);
@@ -101,7 +96,6 @@ TEST_F(Examples, R50_TheProgramIsStartedAgainAfterAnInterruptionAndEnds) {
 }
 
 TEST_F(Examples, WhatTheProgramIsToldIsWhatItReads) {
-  volume("one");
   const Object job = apply("molecules.yaml").at(1);
   std::vector<Object> pods;
   ASSERT_TRUE(eventually(kPatience, [&] {
@@ -121,7 +115,6 @@ TEST_F(Examples, WhatTheProgramIsToldIsWhatItReads) {
 }
 
 TEST_F(Examples, F2_ManifestsOfTheFirstOperatorRunAsTheyAre) {
-  volume("one");
   const Object sleep = apply("cerit/sleep.yaml").at(0);
   const Object counter = apply("cerit/volume.yaml").at(1);
   const Object parallel = apply("cerit/parallel.yaml").at(0);
