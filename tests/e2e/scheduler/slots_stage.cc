@@ -27,6 +27,10 @@ std::string object(std::string_view kind, std::string_view name, std::string_vie
 kube::Key key_of(kube::KindId kind, const std::string& name) {
   return {kind == kube::kNode ? "" : "default", name};
 }
+constexpr const char* kSecondName = "external-scheduler";
+Subject subject_of(SlotsDoor door) {
+  return door == SlotsDoor::kPlugin ? Subject::kBerth : Subject::kStock;
+}
 
 }  // namespace
 
@@ -37,7 +41,7 @@ Cluster::Options slots_cluster(std::vector<std::string> controllers) {
               "StorageObjectInUseProtection,RuntimeClass"};
 }
 
-SlotsStage::SlotsStage(Cluster& cluster, Subject subject) : cluster_(cluster), subject_(subject) {
+SlotsStage::SlotsStage(Cluster& cluster, SlotsDoor door) : cluster_(cluster), door_(door) {
   for (const std::string& manifest : kube::our_first_objects()) create(manifest);
   for (const kube::KindSpec& kind : kube::our_kinds())
     until(kind.crd_name(), [&] {
@@ -45,9 +49,13 @@ SlotsStage::SlotsStage(Cluster& cluster, Subject subject) : cluster_(cluster), s
       return now && kube::find_condition(now->status(), "Established")["status"].equals("True");
     });
   nodes();
-  start("controllers", {"controllers", "--kubeconfig", kubeconfig(), "--leader-elect", "false",
-                        "--secure-port", "0"});
-  config_ = subject == Subject::kStock
+  std::vector<std::string> controllers = {"controllers", "--kubeconfig", kubeconfig(),
+                                          "--leader-elect", "false", "--secure-port", "0"};
+  if (door == SlotsDoor::kManagedResource) controllers.push_back("--slot-resource");
+  if (door == SlotsDoor::kSecondScheduler)
+    controllers.insert(controllers.end(), {"--executor-scheduler", kSecondName});
+  start("controllers", std::move(controllers));
+  config_ = door != SlotsDoor::kPlugin
                 ? extender()
                 : "profiles:\n- schedulerName: default-scheduler\n  plugins:\n"
                   "    multiPoint: {enabled: [{name: Slots}]}\n"
@@ -57,8 +65,13 @@ SlotsStage::SlotsStage(Cluster& cluster, Subject subject) : cluster_(cluster), s
 }
 
 void SlotsStage::restart_scheduler() {
+  if (door_ == SlotsDoor::kSecondScheduler && !other_scheduler_) {
+    auto other = cluster_.start_scheduler(Subject::kStock);
+    ASSERT_TRUE(other) << other.error().message;
+    other_scheduler_ = *std::move(other);
+  }
   scheduler_.reset();
-  auto scheduler = cluster_.start_scheduler(subject_, {.config = config_});
+  auto scheduler = cluster_.start_scheduler(subject_of(door_), {.config = config_});
   ASSERT_TRUE(scheduler) << scheduler.error().message;
   scheduler_ = *std::move(scheduler);
 }
@@ -114,9 +127,12 @@ void SlotsStage::pod(const std::string& name, std::string_view cpu, std::string_
       name, cpu, more));
 }
 void SlotsStage::executor(const std::string& name, const std::string& job) {
+  const bool asks = door_ == SlotsDoor::kManagedResource;
   create(fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","labels":{{"{}":"tb","{}":"{}"}}}},"spec":{{"priorityClassName":"berth-executor","terminationGracePeriodSeconds":0,"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"750m","memory":"2Gi"}}}}}}]}}}})",
-      name, kube::kTestbedLabel, kube::kGrantLabel, grant_of(job)));
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","labels":{{"{}":"tb","{}":"{}"}}}},"spec":{{"priorityClassName":"berth-executor","terminationGracePeriodSeconds":0,"schedulerName":"{}","containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"750m","memory":"2Gi"{}}}{}}}}}]}}}})",
+      name, kube::kTestbedLabel, kube::kGrantLabel, grant_of(job),
+      door_ == SlotsDoor::kSecondScheduler ? kSecondName : "default-scheduler",
+      asks ? R"(,"berth.dev/slot":"1")" : "", asks ? R"(,"limits":{"berth.dev/slot":"1"})" : ""));
 }
 
 void SlotsStage::finish(const std::string& job) {
@@ -305,7 +321,7 @@ std::string SlotsStage::log_tails() {
 }
 void SlotsStage::until(const std::string& what, const std::function<bool()>& holds) {
   EXPECT_TRUE(eventually(kSlotPatience, [&] { return holds(); }))
-      << name_of(subject_) << ": " << what << "\n"
+      << name_of(subject_of(door_)) << ": " << what << "\n"
       << log_tails();
 }
 
@@ -326,11 +342,16 @@ std::string SlotsStage::extender() {
     text = child.log();
     return std::regex_search(text, found, std::regex("http://[0-9.:]+/slots"));
   });
-  Child& printing = start("print", {"extender", "--print", "scheduler-config", "--url",
-                                    found.empty() ? "http://127.0.0.1:1/slots" : found.str()});
+  std::vector<std::string> args = {"extender", "--print", "scheduler-config", "--url",
+                                   found.empty() ? "http://127.0.0.1:1/slots" : found.str()};
+  if (door_ == SlotsDoor::kManagedResource) args.push_back("--managed-resource");
+  if (door_ == SlotsDoor::kSecondScheduler)
+    args.insert(args.end(), {"--scheduler-name", kSecondName});
+  Child& printing = start("print", std::move(args));
   EXPECT_TRUE(printing.wait(std::chrono::seconds(30)));
   const std::string printed = printing.log();
-  return printed.substr(printed.find("extenders:"));
+  const std::size_t profiles = printed.find("profiles:");
+  return printed.substr(profiles != printed.npos ? profiles : printed.find("extenders:"));
 }
 
 }  // namespace berth::e2e

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real API server with Berth's kinds and controllers, and one of the two doors to slots: Berth's
-// scheduler with the plugin, or the stock kube-scheduler with the extender.
+// A real API server with Berth's kinds and controllers, and one of the doors to slots: Berth's
+// scheduler with the plugin, or the stock kube-scheduler with the extender, asked about every pod
+// or about executors alone.
 #pragma once
 
 #include <functional>
@@ -19,13 +20,20 @@ namespace berth::e2e {
 inline const kube::SlotKinds& slot_kinds() { return kube::thesis_kinds(); }
 inline constexpr std::chrono::seconds kSlotPatience{120};
 
+enum class SlotsDoor {
+  kPlugin,
+  kExtender,         // it is asked about every pod
+  kManagedResource,  // about those that request a slot
+  kSecondScheduler   // for executors, as in the thesis; the first knows nothing of slots
+};
+
 // Priorities count here, unlike in other tests of schedulers.
 Cluster::Options slots_cluster(std::vector<std::string> controllers = {});
 
 // Thread-compatible: one test thread uses it.
 class SlotsStage {
  public:
-  SlotsStage(Cluster&, Subject);
+  SlotsStage(Cluster&, SlotsDoor);
 
   // Three nodes of four cores with the label that Testbeds here go by.
   void nodes();
@@ -79,10 +87,10 @@ class SlotsStage {
   std::string extender();
 
   Cluster& cluster_;
-  Subject subject_;
-  std::string config_;
+  SlotsDoor door_;
+  std::string config_;  // of the scheduler that knows of slots
   std::vector<std::unique_ptr<Child>> children_;
-  std::unique_ptr<Child> scheduler_;
+  std::unique_ptr<Child> scheduler_, other_scheduler_;
 };
 
 }  // namespace berth::e2e
