@@ -14,8 +14,8 @@ namespace berth::cluster {
 // rights that it declares.
 std::vector<std::string> first_objects(const ClusterOptions&);
 
-// What is there once, at a cluster's first start, and then is its users' to change or to delete: the
-// storage class of claims that name none, where it is asked for and somebody makes its volumes.
+// What is there once, at a cluster's first start, and then is its users' to change or to delete:
+// the storage class of claims that name none, where it is asked for and somebody makes its volumes.
 std::vector<std::string> objects_of_a_new_cluster(const ClusterOptions&);
 // Named as that of kind and minikube.
 inline constexpr std::string_view kDefaultStorageClass = "standard";

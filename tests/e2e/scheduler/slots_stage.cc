@@ -49,8 +49,8 @@ SlotsStage::SlotsStage(Cluster& cluster, SlotsDoor door) : cluster_(cluster), do
       return now && kube::find_condition(now->status(), "Established")["status"].equals("True");
     });
   nodes();
-  std::vector<std::string> controllers = {"controllers", "--kubeconfig", kubeconfig(),
-                                          "--leader-elect", "false", "--secure-port", "0"};
+  std::vector<std::string> controllers = {
+      "controllers", "--kubeconfig", kubeconfig(), "--leader-elect", "false", "--secure-port", "0"};
   if (door == SlotsDoor::kManagedResource) controllers.push_back("--slot-resource");
   if (door == SlotsDoor::kSecondScheduler)
     controllers.insert(controllers.end(), {"--executor-scheduler", kSecondName});

@@ -67,8 +67,7 @@ class RealSlots : public testing::TestWithParam<SlotsDoor> {
 
  private:
   void begin() {
-    const Subject subject =
-        GetParam() == SlotsDoor::kPlugin ? Subject::kBerth : Subject::kStock;
+    const Subject subject = GetParam() == SlotsDoor::kPlugin ? Subject::kBerth : Subject::kStock;
     if (const auto there = program_of(subject); !there) {
       why_not_ = there.error().message;
       return;
