@@ -333,6 +333,9 @@ std::string Lab::refusal(std::uint32_t at, std::string& message) {
   used["pods"] = kube::Quantity::of(others);
   for (const auto& [name, amount] : *wanted) {
     if (amount.is_zero()) continue;
+    // k8s 1.36: kubelets do not ask for extended resources that their node knows nothing of; a
+    // scheduler's extender may be all that counts them.
+    if (name.find('/') != name.npos && !allocatable[name]) continue;
     const Result<kube::Quantity> room = kube::Quantity::from_json(allocatable[name]);
     if (!room || used[name] + amount <= *room) continue;
     const bool in_millis = name == "cpu";

@@ -314,6 +314,24 @@ TEST(BothDoors, ESI_060_OnlyExecutorsReachTheExtender) {
   EXPECT_THAT(lab.access_log, Contains("filter e"));
 }
 
+TEST(BothDoors, ESI_060_ExecutorsThatRequestASlotComeToItAndRun) {
+  Lab lab({.way = Way::kExtender, .managed = true});
+  lab.testbed();
+  lab.run(20s);
+  lab.job("a");
+  lab.queue("s", "aaaa");
+  lab.run(30s);
+  EXPECT_THAT(lab.placement(), ElementsAre("a: slot 0 on node-0", "a: slot 1 on node-1",
+                                           "a: slot 2 on node-2", "a: slot 3 on node-0"));
+  ASSERT_THAT(lab.executors(), SizeIs(4));
+  for (const Object& pod : lab.executors()) {
+    EXPECT_EQ(pod.status()["phase"].text(), "Running") << pod.status().raw();
+    EXPECT_EQ(pod.member("spec")["containers"][std::size_t{0}]["resources"]["requests"]
+                 ["berth.dev/slot"].text(),
+              "1");
+  }
+}
+
 TEST(Plugin, ESI_060_TheSchedulerThatIsDeployedHasIt) {
   std::ifstream file(BERTH_SOURCE_DIR "/deploy/scheduler.yaml");
   const auto documents = json::yaml_to_json(std::string(std::istreambuf_iterator<char>(file), {}));

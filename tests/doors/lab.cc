@@ -51,6 +51,7 @@ Lab::Lab(LabOptions options)
   parts.lab->node.capacity["cpu"] = options_.cpu;
   parts.lab->node.capacity["memory"] = "16Gi";
   parts.lab->check_fit = true;
+  parts.executors.slot_resource = options_.managed;
   parts.lab->heartbeat = lab::Heartbeat::kOnDemand;
   cluster = std::make_unique<cluster::Cluster>(world, metrics,
                                                Logger(log, world.clock(), LogLevel::kWarn),
