@@ -357,6 +357,10 @@ TEST(PodLife, KubeletsRefuseWhatDoesNotFitWhereTheyCheck) {
   EXPECT_EQ(bench.phase("first"), "Running");
   EXPECT_EQ(bench.phase("second"), "Failed");
   EXPECT_EQ(bench.pod("second")->status()["reason"].text(), "OutOfcpu");
+  bench.create(PodText("slot").container(
+      R"({"name":"main","image":"i","resources":{"requests":{"berth.dev/slot":"1"}}})"));
+  bench.world.run_for(1s);
+  EXPECT_EQ(bench.phase("slot"), "Running") << "what the node knows nothing of is not its business";
   EXPECT_EQ(bench.pod("second")->status()["message"].text(),
             "Pod was rejected: Node didn't have enough resource: cpu, requested: 600, used: 600, "
             "capacity: 1000");
