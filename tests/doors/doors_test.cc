@@ -326,9 +326,10 @@ TEST(BothDoors, ESI_060_ExecutorsThatRequestASlotComeToItAndRun) {
   ASSERT_THAT(lab.executors(), SizeIs(4));
   for (const Object& pod : lab.executors()) {
     EXPECT_EQ(pod.status()["phase"].text(), "Running") << pod.status().raw();
-    EXPECT_EQ(pod.member("spec")["containers"][std::size_t{0}]["resources"]["requests"]
-                 ["berth.dev/slot"].text(),
-              "1");
+    EXPECT_EQ(
+        pod.member("spec")["containers"][std::size_t{0}]["resources"]["requests"]["berth.dev/slot"]
+            .text(),
+        "1");
   }
 }
 
