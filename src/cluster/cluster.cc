@@ -21,7 +21,7 @@ namespace berth::cluster {
 namespace {
 
 kube::User component(std::string name) {
-  return {.name = std::move(name), .groups = {"system:authenticated"}};
+  return {.name = std::move(name), .groups = {"system:authenticated"}, .inside = true};
 }
 
 // What the simulated nodes know of themselves, for whoever judges them.
@@ -70,8 +70,6 @@ struct Cluster::Parts {
   Placed<scheduler::App> scheduler;
 };
 
-// Past the door that keeps leases up for whoever looks: the garbage collector looks at every kind,
-// and cares for nobody's heartbeat.
 client::Transport& Cluster::Parts::transport_of(const kube::User& user) {
   transports.push_back(
       std::make_unique<client::LocalTransport>(api.loop(), api.get()->server(), user));

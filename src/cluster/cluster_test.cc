@@ -439,6 +439,25 @@ TEST(Cluster, KeepsTheDefaultClassAsItsUsersLeaveIt) {
   EXPECT_TRUE(third.list(kube::kStorageClass).empty()) << "it was deleted";
 }
 
+// A week in virtual time is short because nobody writes what nobody reads.
+TEST(Cluster, RenewsLeasesForThoseWhoLookAndNotForItsOwnParts) {
+  Lab lab(2);
+  lab.world.run_for(1min);  // until everything that watches does
+  const std::uint64_t before = lab.cluster->lab()->counts().renewals;
+  lab.world.run_for(1h);
+  EXPECT_EQ(lab.cluster->lab()->counts().renewals, before);
+  EXPECT_EQ(lab.count(kube::kNode,
+                      [](const kube::Object& node) {
+                        for (const json::Slice condition : node.status()["conditions"].elements())
+                          if (condition["type"].equals("Ready"))
+                            return condition["status"].equals("True");
+                        return false;
+                      }),
+            2u);
+  EXPECT_EQ(lab.list(kube::kLease).size(), 2u);
+  EXPECT_EQ(lab.cluster->lab()->counts().renewals, before + 2) << "a user looked";
+}
+
 // A day's worth of small jobs, arriving by chance.
 std::string history_of(Seed seed, std::size_t nodes, int jobs, Duration over) {
   Lab lab(nodes, seed);

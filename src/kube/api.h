@@ -70,6 +70,7 @@ struct User {
   std::string name = {}, uid = {};
   std::vector<std::string> groups = {};
   std::map<std::string, std::vector<std::string>> extra = {};
+  bool inside = false;  // a part of the very cluster that is asked; no sender can say so
 };
 
 struct ApiRequest {
