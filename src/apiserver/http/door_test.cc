@@ -137,6 +137,57 @@ TEST(Door, ErrorsAreStatuses) {
       "\n");
 }
 
+TEST(Door, SmallRequestsGetInBetweenLargeOnesAndNotTooManyOfTheseWait) {
+  DoorLab lab({.limits = {.large_body = 1'000, .large_bodies = 2}});
+  std::vector<std::string> order;
+  lab.answer = [&](const kube::ApiRequest& asked) {
+    order.push_back(asked.name);
+    return reply_with(config_map(asked.name));
+  };
+  std::vector<std::shared_ptr<FakeClient>> clients;
+  const auto put = [&](const std::string& name, std::size_t bytes) {
+    net::HttpRequest http{.method = "PUT",
+                          .target = std::string(kMaps) + "/" + name,
+                          .body = config_map(name, bytes).json()};
+    http.headers.add("Content-Type", "application/json");
+    const auto& client = clients.emplace_back(std::make_shared<FakeClient>());
+    lab.door->handle(std::move(http), {.address = "127.0.0.1:1000"},
+                     net::HttpReply(std::make_shared<net::FakeReply>(client)));
+  };
+  lab.io.post([&] {
+    for (const char* const large : {"large-1", "large-2", "large-3"}) put(large, 2'000);
+    put("small", 10);
+  });
+  lab.settle();
+  EXPECT_THAT(order, ElementsAre("large-1", "small", "large-2"));
+  EXPECT_EQ(clients[1]->status(), 200);
+  EXPECT_EQ(clients[2]->status(), 429);
+  EXPECT_EQ(clients[2]->header("Retry-After"), "1");
+  lab.io.post([&] { put("large-4", 2'000); });
+  lab.settle();
+  EXPECT_EQ(order.back(), "large-4") << "those before have gone";
+}
+
+TEST(Door, LargeRequestsThatWaitAreStillServedWhileTheDoorCloses) {
+  DoorLab lab({.limits = {.large_body = 1'000}});
+  lab.answer = [&](const kube::ApiRequest& asked) { return reply_with(config_map(asked.name)); };
+  std::vector<std::shared_ptr<FakeClient>> clients;
+  lab.io.post([&] {
+    for (const char* const name : {"a", "b", "c"}) {
+      net::HttpRequest http{.method = "PUT",
+                            .target = std::string(kMaps) + "/" + name,
+                            .body = config_map(name, 2'000).json()};
+      http.headers.add("Content-Type", "application/json");
+      const auto& client = clients.emplace_back(std::make_shared<FakeClient>());
+      lab.door->handle(std::move(http), {.address = "127.0.0.1:1000"},
+                       net::HttpReply(std::make_shared<net::FakeReply>(client)));
+    }
+    lab.scope.close(std::chrono::seconds(0), [] {});
+  });
+  lab.settle();
+  for (const auto& client : clients) EXPECT_EQ(client->status(), 200);
+}
+
 TEST(Door, WhatCannotBeReadNeverReachesTheServer) {
   DoorLab lab;
   EXPECT_EQ(lab.get("/api/v1/pods?limit=x")->status(), 400);

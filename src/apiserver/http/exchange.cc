@@ -90,6 +90,34 @@ void Exchange::begin(net::HttpRequest http, const net::HttpPeer& peer) {
     ++door_->watches;
     counted_ = true;
   }
+  const auto& body = in_.request.body.bytes;
+  if (!body || body->size() < door_->options.limits.large_body) return hand_over();
+  if (door_->large.size() >= door_->options.limits.large_bodies)
+    return refuse({.reason = Reason::kTooManyRequests,
+                   .message = "too many large requests, please try again later",
+                   .retry_after = std::chrono::seconds(1)});
+  door_->large.push_back(shared_from_this());
+  if (door_->large.size() == 1) take_turn();
+}
+
+// The server does one thing at a time. Small requests get in between any two large ones, so that
+// nobody waits for more than one of these, however many a client sends at once.
+void Exchange::take_turn() {
+  hand_over();
+  auto next = door_->scope.done<Ok>(kNoLimit, [door = door_](const Result<Ok>& open) {
+    door->large.pop_front();
+    if (open) {
+      if (!door->large.empty()) door->large.front()->take_turn();
+      return;
+    }
+    for (const auto& waiting : std::exchange(door->large, {}))
+      waiting->refuse(
+          {.reason = Reason::kServiceUnavailable, .message = "apiserver is shutting down"});
+  });
+  door_->api.post([next = std::move(next)]() mutable { next(Ok{}); });
+}
+
+void Exchange::hand_over() {
   auto done = door_->scope.done<kube::ApiReply>(
       kNoLimit, [self = shared_from_this()](Result<kube::ApiReply> reply) {
         self->answered(std::move(reply));

@@ -2,6 +2,7 @@
 // One request at the door, from its reading until the last byte of its answer has left.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@ struct DoorState {
   DoorOptions options;
   std::map<std::string, std::size_t, std::less<>> watches_of = {};  // by address
   std::size_t watches = 0;
+  std::deque<std::shared_ptr<class Exchange>> large = {};  // the first is being served
   std::optional<BodyCounts> bodies = {};
 
   WallTime now() const { return api.clock().wall(); }
@@ -42,6 +44,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void begin(net::HttpRequest, const net::HttpPeer&);
 
  private:
+  void hand_over();
+  void take_turn();  // one of those that are large
   void answered(Result<kube::ApiReply>);
   void refuse(const Error&);
   void send_text(int code, std::string text, std::string_view content_type);

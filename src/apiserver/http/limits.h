@@ -12,6 +12,8 @@ namespace berth::apiserver {
 
 struct DoorLimits {
   std::size_t body_bytes = std::size_t{3} << 20;
+  std::size_t large_body = 128 << 10;  // served one by one,
+  std::size_t large_bodies = 64;       // so many may wait for that
   std::size_t header_bytes = 64 << 10;
   std::size_t connections = 10'000;
   std::size_t watches_per_client = 5'000;           // of one address

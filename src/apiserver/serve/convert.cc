@@ -17,13 +17,18 @@ Result<kube::Object> renamed(const kube::Object& object, kube::KindId kind) {
 
 // A body is bounded at the door; what it grows into with defaults and the fields of many managers
 // is bounded here. k8s 1.36: etcd refuses what has more than 1.5 MB as protobuf, in these words.
-Result<kube::Object> bounded(Result<kube::Object> object) {
+Result<Ok> check_size(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{3} << 20;
+  if (bytes <= kMost) return Ok{};
+  return tl::unexpected(Error{.message = "etcdserver: request is too large", .code = 500});
+}
+
+Result<kube::Object> bounded(Result<kube::Object> object) {
   if (!object) return object;
   std::size_t bytes = 0;
   for (const std::string_view part : object->json_parts()) bytes += part.size();
-  if (bytes <= kMost) return object;
-  return tl::unexpected(Error{.message = "etcdserver: request is too large", .code = 500});
+  if (Result<Ok> fits = check_size(bytes); !fits) return tl::unexpected(std::move(fits.error()));
+  return object;
 }
 
 Result<kube::Object> as_asked(const KindRow& row, const kube::Object& stored) {

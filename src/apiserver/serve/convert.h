@@ -14,6 +14,7 @@ namespace berth::apiserver {
 Result<kube::Object> as_asked(const KindRow&, const kube::Object& stored);
 // The other way: what `edit`, an edit of the row's kind, comes to as it is stored.
 Result<kube::Object> as_stored(const KindRow&, Edit& edit, kube::Revision);
+Result<Ok> check_size(std::size_t bytes);  // of the JSON of what is to be stored
 // The same, unless it is larger than what can be stored.
 Result<kube::Object> bounded(Result<kube::Object>);
 

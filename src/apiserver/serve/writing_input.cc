@@ -119,6 +119,9 @@ Result<Ok> Writing::read_new() {
     edit_->replace(std::move(*document));
   }
   fill(row_, *edit_);
+  // What its defaults make too large is not looked at any further: that takes longest of all.
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  if (bytes_of(call_->request).size() > kLarge) return check_size(edit_->text().size());
   return Ok{};
 }
 

@@ -33,6 +33,17 @@ TEST(Writing, WhatGrowsBeyondWhatCanBeStoredIsRefusedAsEtcdDoes) {
   }
 }
 
+TEST(Writing, WhatItsDefaultsMakeTooLargeIsNotLookedAtAnyFurther) {
+  TestServer server;
+  std::string containers = R"({"name":"NO NAME"})";
+  for (int i = 0; i < 30'000; ++i)
+    containers += fmt::format(R"(,{{"name":"container-{}","image":"i"}})", i);
+  const auto made = server.create(
+      kube::kPod, "a", R"({"metadata":{"name":"p"},"spec":{"containers":[)" + containers + "]}}");
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().message, "etcdserver: request is too large") << "and not: invalid";
+}
+
 TEST(Writing, ManyOwnersAreToldApartAndDoubledOnesTakenTogether) {
   TestServer server;
   const auto owner = [](std::size_t i) {
