@@ -9,6 +9,7 @@
 #include "controllers/batchjob/history.h"
 #include "controllers/pods.h"
 #include "jobs_lab.h"
+#include "kube/ours/testbed_view.h"
 #include "kube/pod_requests.h"
 
 namespace berth::controllers::stories {
@@ -18,6 +19,7 @@ using kube::BatchJobView;
 using kube::SchedulingView;
 
 constexpr std::size_t kMostWrongs = 10;
+constexpr Duration kLongestOutOfTurn = 2s;
 
 bool is_ghost(const Object& pod) { return pod.label(kube::kGhostLabel) == "true"; }
 
@@ -41,6 +43,16 @@ void SlotInvariants::check(KindId kind, const Object& object) {
   if (kind == kinds().batch_job) check_job(object);
   if (kind == kSpark) check_application(object);
   if (kind == kube::kPod) check_pod(object);
+  if (kind == kinds().scheduling) note_claimant(object);
+  if (kind == kinds().batch_job) note_claim(object);
+  if (kind == kinds().testbed) {
+    shared_.erase(object.key());
+    if (lab_.get(kind, object.key()).valid())
+      shared_[object.key()] = kube::TestbedView(object).shared();
+  }
+  if (kind == kinds().scheduling || kind == kinds().batch_job || kind == kinds().testbed ||
+      kind == kinds().ledger)
+    check_turns();
 }
 
 // I1 and I3: grants appear whole on free slots, and go when their runs are closed.
@@ -63,6 +75,11 @@ void SlotInvariants::check_ledger(const Object& object) {
 // All that a job was to have, or nothing.
 void SlotInvariants::check_new_grant(const slots::Grant& grant) {
   ++grants_;
+  if (const auto claimant = claimants_.find(grant.scheduling); claimant != claimants_.end()) {
+    Claimant::Had& had = claimant->second.had[grant.job];
+    had.last_run = std::max(had.last_run, slots::run_of(grant.id));
+    had.used += grant.slots.size();
+  }
   const Object object = lab_.get(kinds().scheduling, grant.scheduling);
   if (!object.valid()) return;  // by hand, or for one that was deleted meanwhile
   const SchedulingView scheduling(object);
@@ -130,6 +147,148 @@ void SlotInvariants::check_job(const Object& object) {
   if (!granted)
     wrong(fmt::format("I2: run {} of {} is ordered to slots that are not granted", order->run,
                       object.name()));
+}
+
+// 6: nobody holds for longer than a moment what it has not started while it is not its turn: an
+// older Scheduling wants it, or something else that it needs is not to be had. A completed one
+// keeps what it has (ESI-089) and stands in no order any more.
+void SlotInvariants::note_claimant(const Object& object) {
+  if (!lab_.get(kinds().scheduling, object.key()).valid()) {
+    claimants_.erase(object.key());
+    return;
+  }
+  const SchedulingView scheduling(object);
+  Claimant& one = claimants_[object.key()];
+  if (one.ticket.uid != object.uid()) one.had.clear();
+  one.ticket = scheduling.ticket();
+  one.testbed = scheduling.testbed();
+  one.gone = object.deleting();
+  one.completed = scheduling.completed();
+  one.acquired = scheduling.status()["acquiredTime"].present();
+  one.slot_based = scheduling.slot_based();
+  one.jobs = scheduling.jobs();
+  one.entries.clear();
+  for (const Key& entry : scheduling.queue()) ++one.entries[entry];
+}
+void SlotInvariants::note_claim(const Object& object) {
+  claims_.erase(object.key());
+  if (!lab_.get(kinds().batch_job, object.key()).valid() || object.deleting()) return;
+  const BatchJobView job(object);
+  const auto claim = job.claim();
+  claims_[object.key()] = {claim ? claim->uid : "", job.run(), job.closed_run()};
+}
+bool SlotInvariants::started(const Claimant& one, const Key& job) const {
+  const auto had = one.had.find(job);
+  if (had == one.had.end()) return false;
+  const auto claim = claims_.find(job);
+  if (claim == claims_.end()) return false;
+  for (const auto& [key, ledger] : ledgers_)
+    for (const slots::Grant* grant : ledger.of_job(job))
+      if (slots::run_of(grant->id) == had->second.last_run) return true;
+  const bool ours = claim->second.holder == one.ticket.uid;
+  return claim->second.closed < had->second.last_run &&
+         (ours || claim->second.run >= had->second.last_run);
+}
+bool SlotInvariants::finished(const Claimant& one, const Key& job) const {
+  const auto had = one.had.find(job);
+  if (had == one.had.end() || had->second.last_run == 0 || started(one, job)) return false;
+  const auto entries = one.entries.find(job);
+  return one.slot_based || entries == one.entries.end() || had->second.used >= entries->second;
+}
+
+std::set<std::string> SlotInvariants::out_of_turn() const {
+  using Ticket = SchedulingView::Ticket;
+  const auto first = [](auto& by, const Key& key, const Ticket& ticket) {
+    const auto [at, fresh] = by.try_emplace(key, &ticket);
+    if (!fresh && ticket < *at->second) at->second = &ticket;
+  };
+  std::map<Key, const Ticket*> first_job, first_testbed;
+  std::map<std::string_view, const Claimant*> by_uid;
+  for (const auto& [key, one] : claimants_) {
+    by_uid[one.ticket.uid] = &one;
+    if (one.gone || one.completed || shared_.count(one.testbed) == 0) continue;
+    first(first_testbed, one.testbed, one.ticket);
+    for (const Key& job : one.jobs)
+      if (!finished(one, job)) first(first_job, job, one.ticket);
+  }
+  std::map<std::string, std::vector<Key>> held;
+  for (const auto& [job, claim] : claims_)
+    if (!claim.holder.empty()) held[claim.holder].push_back(job);
+
+  std::set<std::string> found;
+  for (const auto& [uid, jobs] : held) {
+    const auto known = by_uid.find(uid);
+    const Claimant* one = known == by_uid.end() ? nullptr : known->second;
+    if (one != nullptr && one->completed && !one->gone) continue;
+    bool blocked = false;
+    std::size_t blocked_at = 0;
+    if (one != nullptr && !one->gone) {
+      for (blocked_at = 0; blocked_at < one->jobs.size() && !blocked; ++blocked_at) {
+        const Key& job = one->jobs[blocked_at];
+        const auto claim = claims_.find(job);
+        if (claim == claims_.end() || finished(*one, job)) continue;
+        const std::string& holder = claim->second.holder;
+        if (holder == uid && started(*one, job)) continue;
+        const auto older = first_job.find(job);
+        blocked = (!holder.empty() && holder != uid) ||
+                  (older != first_job.end() && *older->second < one->ticket);
+        if (blocked) break;
+      }
+      const auto shared = shared_.find(one->testbed);
+      if (!one->acquired && (shared == shared_.end() || !shared->second)) {
+        const auto ledger = ledgers_.find(one->testbed);
+        const bool owned = ledger != ledgers_.end() && ledger->second.owner;
+        const auto older = first_testbed.find(one->testbed);
+        blocked |= shared == shared_.end() || (owned && ledger->second.owner->uid != uid) ||
+                   (!owned && older != first_testbed.end() && *older->second < one->ticket);
+      }
+    }
+    for (const Key& job : jobs) {
+      bool wrong = one == nullptr || one->gone;
+      if (!wrong && !started(*one, job)) {
+        const auto at = static_cast<std::size_t>(
+            std::find(one->jobs.begin(), one->jobs.end(), job) - one->jobs.begin());
+        if (at == one->jobs.size())
+          wrong = true;
+        else if (finished(*one, job))
+          wrong = first_job.count(job) > 0;  // itself it wants it no more
+        else
+          wrong = blocked && (!one->acquired || at >= blocked_at);
+      }
+      if (wrong) found.insert(fmt::format("{} is held by {}", job.text(), uid));
+    }
+  }
+  return found;
+}
+
+void SlotInvariants::check_turns() {
+  judge_turns();  // what stood until now
+  const std::set<std::string> now = out_of_turn();
+  std::erase_if(held_since_, [&](const auto& each) { return now.count(each.first) == 0; });
+  for (const std::string& each : now) held_since_.try_emplace(each, lab_.world.clock().now());
+  if (held_since_.empty() || std::exchange(armed_, true)) return;
+  Executor& loop = lab_.world.loop("invariants");
+  loop.post([this, &loop] {
+    loop.at(
+        loop.clock().now() + kLongestOutOfTurn + 1ms,
+        [this] {
+          armed_ = false;
+          check_turns();
+        },
+        Timer::kBackground);
+  });
+}
+void SlotInvariants::judge_turns() {
+  const Instant now = lab_.world.clock().now();
+  std::erase_if(held_since_, [&](const auto& each) {
+    if (now - std::max(each.second, excused_until_) <= kLongestOutOfTurn) return false;
+    wrong(fmt::format("6: {}, and it is not its turn", each.first));
+    return true;
+  });
+}
+void SlotInvariants::excuse(Duration how_long) {
+  judge_turns();
+  excused_until_ = std::max(excused_until_, lab_.world.clock().now() + how_long);
 }
 
 // I5: a slot that was promised to a pod stays its own as long as it is there.

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Testbeds under many hands and many deaths: what must hold does, after every write. The large
 // counts run nightly (BERTH_SLOTS=all); BERTH_SEED repeats one run.
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "controllers/registry.h"
+#include "controllers/scheduling/progress.h"
 #include "jobs_lab.h"
 #include "slot_invariants.h"
 
 namespace berth::controllers::stories {
 namespace {
 
+using testing::Contains;
 using testing::IsEmpty;
 using testing::StartsWith;
 
@@ -312,6 +316,69 @@ TEST(PlantedFault, AReleaseBeforeTheRunIsClosedIsFound) {
 }
 TEST(PlantedFault, AGrantWithoutRegardForWhatIsTakenIsFound) {
   EXPECT_THAT(meddled(Meddler::Deed::kGrant), StartsWith("I1"));
+}
+
+// Somebody who claims jobs by another rule than that of tickets.
+class ClaimsOtherwise final : public runtime::Controller {
+ public:
+  enum class Rule { kByName, kKeepsAndWaits };
+  explicit ClaimsOtherwise(Rule rule)
+      : rule_(rule), real_(std::move(make_controllers({"scheduling-controller"})->front())) {}
+  runtime::Spec spec() const override { return real_->spec(); }
+  runtime::Plan reconcile(const runtime::View& view, const Key& key, WallTime now) const override {
+    const Object* object = view.get(kinds().scheduling, key);
+    if (object == nullptr) return runtime::Plan::done();
+    ClaimFacts facts = claim_facts(view, kinds(), kube::SchedulingView(*object), now);
+    if (rule_ == Rule::kByName)
+      std::sort(facts.by_ticket.begin(), facts.by_ticket.end(),
+                [](const Claimant& a, const Claimant& b) { return a.key < b.key; });
+    const ClaimStep step = next_step(facts, object->uid());
+    const bool claims = step.kind == ClaimStep::Kind::kClaim;
+    runtime::Plan plan;
+    if (claims || (step.kind == ClaimStep::Kind::kRelease && rule_ == Rule::kByName))
+      for (const Key& job : step.jobs)
+        plan.patch(
+            *view.get(kinds().batch_job, job),
+            claims
+                ? fmt::format(
+                      R"({{"spec":{{"activeScheduling":{{"name":"{}","namespace":"{}","uid":"{}"}}}}}})",
+                      object->name(), object->ns(), object->uid())
+                : R"({"spec":{"activeScheduling":null}})");
+    return plan;
+  }
+
+ private:
+  Rule rule_;
+  std::unique_ptr<runtime::Controller> real_;
+};
+std::vector<std::string> claimed_otherwise(std::optional<ClaimsOtherwise::Rule> rule) {
+  LabOptions options = in_processes(1);
+  if (rule)
+    options.controllers = [rule] {
+      auto made = *make_controllers({"testbed-controller", "slot-allocator-controller"});
+      made.push_back(std::make_unique<ClaimsOtherwise>(*rule));
+      return made;
+    };
+  Stage stage(std::move(options));
+  stage.submit("z", "aa");
+  stage.lab.run(2s);  // tickets tell seconds apart
+  stage.submit("y", "bc");
+  stage.lab.run(1s);
+  EXPECT_TRUE(stage.lab.patch(kinds().scheduling, {"default", "z"},
+                              fmt::format(R"({{"spec":{{"queueBased":[{},{},{}]}}}})", entry("a"),
+                                          entry("a"), entry("b"))));
+  stage.submit("x", "ad");
+  stage.lab.run(10s);
+  return stage.invariants.wrongs();
+}
+TEST(PlantedFault, TicketsThatAreComparedByNameAreFound) {
+  EXPECT_THAT(claimed_otherwise(ClaimsOtherwise::Rule::kByName), Contains(StartsWith("6")));
+}
+TEST(PlantedFault, AClaimThatIsKeptWhileAnotherIsWaitedForIsFound) {
+  EXPECT_THAT(claimed_otherwise(ClaimsOtherwise::Rule::kKeepsAndWaits), Contains(StartsWith("6")));
+}
+TEST(PlantedFault, ClaimsByTicketAreNotTakenForOne) {
+  EXPECT_THAT(claimed_otherwise(std::nullopt), IsEmpty());
 }
 
 }  // namespace
