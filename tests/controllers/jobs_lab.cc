@@ -54,15 +54,31 @@ Door::Door(Lab& lab, Fault fault, Way way) : lab_(lab), fault_(fault), way_(way)
   lab_.server.on_commit = [this, inner = std::move(inner)](KindId kind,
                                                            const Object& object) mutable {
     if (inner) inner(kind, object);
-    if ((kind != kube::kPod && kind != kinds().ledger && kind != kinds().batch_job) || pending_)
-      return;
-    pending_ = true;
-    lab_.world.loop("api").post([this] { place_all(); });
+    if (kind == kube::kPod || kind == kinds().ledger || kind == kinds().batch_job) place_soon();
   };
+  lab_.server_returned = [this] { place_soon(); };
+}
+
+void Door::place_soon() {
+  if (std::exchange(pending_, true)) return;
+  lab_.world.loop("api").post([this] { place_all(); });
+}
+
+void Door::crash() {
+  Executor& api = lab_.world.loop("api");
+  api.post([this, &api] {
+    forget();
+    if (std::exchange(down_, true)) return;
+    api.at(api.clock().now() + 1s, [this] {
+      down_ = false;
+      place_soon();
+    });
+  });
 }
 
 void Door::place_all() {
   pending_ = false;
+  if (down_) return;
   for (const Object& pod : lab_.list(kube::kPod))
     if (node_of(pod).empty() && !pod.deleting()) place(pod);
 }
@@ -73,6 +89,10 @@ void Door::place(const Object& pod) {
     return;
   }
   if (pod.label(kube::kGrantLabel).empty()) return bind(pod, kApart, {});
+  place_executor(pod);
+}
+
+void Door::place_executor(const Object& pod) {
   const Key testbed = slots::testbed_of(pod);
   const Object object = lab_.get(kinds().ledger, testbed);
   if (!object.valid()) return;
@@ -121,6 +141,7 @@ bool Door::has_room(const Object& pod, std::string_view node) const {
     for (const auto& [name, amount] : *held)
       if (const auto sum = wanted->find(name); sum != wanted->end()) sum->second += amount;
   }
+  add_promised(pod, node, *wanted);
   const auto room = kube::parse_resource_list(object.status()["allocatable"], "allocatable");
   for (const auto& [name, amount] : *wanted)
     if (const auto found = room->find(name); found == room->end() || found->second < amount)

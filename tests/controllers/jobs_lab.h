@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/pod_requests.h"
 #include "slots_lab.h"
 
 namespace berth::controllers::stories {
@@ -28,8 +29,17 @@ class Door {
   enum class Way { kOwn, kStock };
   enum class Fault { kNone, kGhostAfterBind, kAnySlot, kPinIgnored };
   explicit Door(Lab&, Fault = Fault::kNone, Way = Way::kOwn);
+  virtual ~Door() = default;
 
- private:
+  // It is away for a moment, and has forgotten what it was about.
+  void crash();
+  void place_soon();
+
+ protected:
+  virtual void forget() {}
+  virtual void place_executor(const Object& pod);
+  virtual void add_promised(const Object& /*pod*/, std::string_view /*node*/,
+                            kube::ResourceList& /*used*/) const {}
   void place_all();
   void place(const Object& pod);
   void pin(const Object& job, const Object& pod, int slot);
@@ -41,7 +51,7 @@ class Door {
   Lab& lab_;
   Fault fault_;
   Way way_;
-  bool pending_ = false;
+  bool pending_ = false, down_ = false;
 };
 PodLife placed_by_the_door(const Object&);  // and ends only when it is removed
 

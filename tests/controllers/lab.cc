@@ -186,6 +186,24 @@ runtime::HomeOptions Lab::home_of(std::size_t process) const {
   return home;
 }
 
+std::size_t Lab::spawn(std::string name, Fn<std::unique_ptr<Component>(Env&)> make) {
+  processes_.push_back(&world.spawn(std::move(name), std::move(make)));
+  return processes_.size() - 1;
+}
+void Lab::kill_server(faults::FakeServer::Ending ending, std::uint64_t last_requests, Duration away,
+                      faults::FakeServer::History history) {
+  Executor& api = world.loop("api");
+  api.post([this, &api, ending, last_requests, away, history] {
+    server.die(ending, last_requests);
+    api.at(api.clock().now() + away, [this, history] {
+      server.revive(history);
+      for (const Object& pod : list(kube::kPod))
+        world.loop("nodes").post([this, pod] { pod_changed(pod); });
+      if (server_returned) server_returned();
+    });
+  });
+}
+
 void Lab::crash(std::size_t process) {
   world.loop("director").post([this, process] { world.restart(*processes_[process]); });
 }

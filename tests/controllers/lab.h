@@ -74,6 +74,12 @@ class Lab {
   void stop(std::size_t process = 0) { world.kill(*processes_[process]); }
   void crash(std::size_t process = 0);  // and starts it again, as it does one that was stopped
   std::size_t processes() const { return processes_.size(); }
+  // One more process, of whatever kind; it is crashed by its number like the others.
+  std::size_t spawn(std::string name, Fn<std::unique_ptr<Component>(Env&)> make);
+  berth::Process& process(std::size_t number) { return *processes_[number]; }
+  // The API server dies, and is there again after a while; nodes look at all their pods then.
+  void kill_server(faults::FakeServer::Ending, std::uint64_t last_requests, Duration away,
+                   faults::FakeServer::History);
   bool leads(std::size_t process);
   double metric(const std::string& series);  // of the running process; 0 where it is not shown
   std::uint64_t writes() const { return *writes_; }
@@ -84,6 +90,7 @@ class Lab {
   faults::FakeServer server;
   std::function<PodLife(const Object&)> life;  // null: the default life
   bool nodes_work = true;
+  std::function<void()> server_returned;
 
  private:
   struct Process;

@@ -96,7 +96,32 @@ FakeServer::~FakeServer() = default;
 
 void FakeServer::handle(ApiRequest request, Done<ApiReply> done) {
   ++requests;
-  done(answer(request));
+  if (away_)
+    return done(tl::unexpected(Error{.reason = Reason::kUnreachable,
+                                     .message = "connection refused",
+                                     .outcome = Outcome::kNotSent}));
+  if (last_requests_ == 0) return done(answer(request));
+  if (ending_ == Ending::kLosesReplies) (void)answer(request);
+  if (--last_requests_ == 0) leave();
+  done(tl::unexpected(Error{.reason = Reason::kUnreachable,
+                            .message = "the connection broke",
+                            .outcome = Outcome::kUnknown}));
+}
+
+void FakeServer::die(Ending ending, std::uint64_t last_requests) {
+  ending_ = ending;
+  last_requests_ = ending == Ending::kRefuses ? 0 : last_requests;
+  if (last_requests_ == 0) leave();
+}
+void FakeServer::leave() {
+  away_ = true;
+  cut_watches();
+}
+void FakeServer::revive(History history) {
+  last_requests_ = 0;
+  leave();  // where nobody asked for anything meanwhile
+  away_ = false;
+  if (history == History::kCompacted) compact();
 }
 
 Result<ApiReply> FakeServer::answer(ApiRequest& request) {
@@ -162,6 +187,11 @@ Result<ApiReply> FakeServer::list(const ApiRequest& request) {
     }
     for (const auto& [key, object] : objects_[request.kind])
       if (request.ns.empty() || request.ns == key.ns) items.push_back(object);
+    constexpr std::string_view kOnNode = "spec.nodeName=";
+    if (const std::string_view fields = request.options.field_selector; fields.starts_with(kOnNode))
+      std::erase_if(items, [&](const Object& each) {
+        return !each.member("spec")["nodeName"].equals(fields.substr(kOnNode.size()));
+      });
   }
   const auto limit = static_cast<std::size_t>(request.options.limit);
   if (limit > 0 && items.size() > limit) {

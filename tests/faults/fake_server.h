@@ -51,6 +51,13 @@ class FakeServer final : public kube::ApiHandler {
   void restore(Backup);  // and cuts every watch
   void cut_watches();
 
+  // How it goes: at once, or with the last few requests neither refused nor answered.
+  enum class Ending { kRefuses, kLosesRequests, kLosesReplies };
+  void die(Ending, std::uint64_t last_requests = 0);
+  enum class History { kKept, kCompacted };
+  void revive(History);
+  bool away() const { return away_; }
+
   std::uint64_t requests = 0, lists = 0, watches = 0;
   Fn<void(kube::KindId, const kube::Object&)> on_commit = nullptr;  // every state that was stored
 
@@ -78,6 +85,7 @@ class FakeServer final : public kube::ApiHandler {
   kube::Object store(kube::KindId, const kube::Key&, const std::string& json, std::string uid);
   void erase_key(kube::KindId, const kube::Key&);
   void changed(Change);
+  void leave();
   void pump(Watcher&);
   void arm_bookmarks();
 
@@ -87,6 +95,9 @@ class FakeServer final : public kube::ApiHandler {
   std::uint64_t uids_ = 0;
   std::optional<Reason> refusal_;
   std::vector<kube::KindId> served_;  // none: all
+  Ending ending_ = Ending::kRefuses;
+  std::uint64_t last_requests_ = 0;
+  bool away_ = false;
   bool watch_list_ = true, ticking_ = false, rules_ = false;
   std::map<kube::KindId, Objects> objects_;
   std::deque<Change> history_;
