@@ -181,18 +181,22 @@ void Door::pin(const Object& job, const Object& pod, int slot) {
   lab_.server.handle(std::move(request), {});
 }
 
+void Door::remove(const Object& pod) {
+  kube::ApiRequest request;
+  request.verb = kube::Verb::kDelete;
+  request.kind = kube::kPod;
+  request.ns = pod.ns();
+  request.name = pod.name();
+  request.options.grace_period_seconds = 0;
+  lab_.server.handle(std::move(request), {});
+}
+
 void Door::remove_ghost(const Key& testbed, int slot) {
   for (const Object& pod : lab_.list(kube::kPod)) {
     if (!is_ghost(pod) || slots::testbed_of(pod) != testbed ||
         pod.annotation(kube::kSlotAnnotation) != std::to_string(slot))
       continue;
-    kube::ApiRequest request;
-    request.verb = kube::Verb::kDelete;
-    request.kind = kube::kPod;
-    request.ns = pod.ns();
-    request.name = pod.name();
-    request.options.grace_period_seconds = 0;
-    lab_.server.handle(std::move(request), {});
+    remove(pod);
   }
 }
 

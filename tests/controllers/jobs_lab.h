@@ -44,6 +44,7 @@ class Door {
   void place(const Object& pod);
   void pin(const Object& job, const Object& pod, int slot);
   void bind(const Object& pod, std::string_view node, std::optional<int> slot);
+  void remove(const Object& pod);
   void remove_ghost(const Key& testbed, int slot);
   std::optional<slots::Cell> choose(const Object& pod, slots::Ledger& ledger) const;
   bool has_room(const Object& pod, std::string_view node) const;

@@ -346,6 +346,40 @@ TEST(PlantedFault, ADoorThatIgnoresWhoseSlotItIsIsFound) {
   EXPECT_THAT(first_wrong(stage), StartsWith("I5"));
 }
 
+TEST(PlantedFault, ASchedulerThatDoesNotAskTheExtenderIsFound) {
+  Stage stage(in_processes(1), [](Lab& lab) {
+    return std::make_unique<StockScheduler>(lab, spawn_extender(lab), Door::Fault::kAnySlot);
+  });
+  EXPECT_THAT(first_wrong(stage), StartsWith("I5"));
+}
+TEST(PlantedFault, AGatewayThatAcceptsWhatItDoesNotStoreIsFound) {
+  Stage stage(in_processes(1));
+  Visitor visitor(stage.lab, spawn_gateway(stage.lab, GatewayFault::kStoresNothing));
+  visitor.submit("s", "ab");
+  stage.lab.run(1min);
+  EXPECT_THAT(visitor.wrongs, Contains("s was accepted and is not there"));
+  EXPECT_THAT(visitor.open(), Contains("s"));
+}
+// What is lost with a server that dies is asked for again, by whoever is there to ask.
+TEST(PlantedFault, AComponentThatDoesNotComeBackIsFound) {
+  for (const bool again : {true, false}) {
+    Stage stage(in_processes(1));
+    stage.submit("s", "ab");
+    stage.lab.run(4s);
+    EXPECT_FALSE(stage.completed("s"));
+    if (!again) stage.lab.stop(1);  // of the BatchJobs
+    stage.lab.kill_server(faults::FakeServer::Ending::kLosesRequests, 3, 10s,
+                          faults::FakeServer::History::kCompacted);
+    stage.invariants.excuse(1min);
+    stage.lab.run(3min);
+    EXPECT_EQ(stage.completed("s"), again);
+    if (again) stage.erase("s");
+    stage.lab.run(1min);
+    EXPECT_EQ(stage.invariants.left_over().empty(), again);
+    EXPECT_THAT(stage.invariants.wrongs(), IsEmpty());
+  }
+}
+
 // Somebody who writes ledgers besides the allocator.
 class Meddler final : public runtime::Controller {
  public:

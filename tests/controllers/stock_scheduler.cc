@@ -37,8 +37,8 @@ std::size_t spawn_extender(Lab& lab) {
   });
 }
 
-StockScheduler::StockScheduler(Lab& lab, std::size_t extender)
-    : Door(lab, Fault::kNone, Way::kStock), extender_(extender) {
+StockScheduler::StockScheduler(Lab& lab, std::size_t extender, Fault fault)
+    : Door(lab, fault, Way::kStock), extender_(extender) {
   lab_.world.loop("api").post([this] { flush(); });
 }
 
@@ -69,8 +69,16 @@ void StockScheduler::place_executor(const Object& pod) {
   std::vector<std::string> nodes;
   for (const std::string& node : lab_.names(kube::kNode))
     if (has_room(pod, node)) nodes.push_back(node);
+  if (fault_ == Fault::kAnySlot) return place_unasked(pod, nodes);
   if (nodes.empty()) return preempt(pod);
   filter(pod, std::move(nodes));
+}
+
+void StockScheduler::place_unasked(const Object& pod, const std::vector<std::string>& nodes) {
+  asking_.clear();
+  if (!nodes.empty()) return bind(pod, nodes.front(), {});
+  for (const Object& other : lab_.list(kube::kPod))
+    if (is_bound_ghost(other)) return remove(other);
 }
 
 void StockScheduler::filter(const Object& pod, std::vector<std::string> nodes) {
@@ -108,13 +116,7 @@ void StockScheduler::preempt(const Object& pod) {
     for (const Object& other : lab_.list(kube::kPod)) {
       if (std::find(victims.uids.begin(), victims.uids.end(), other.uid()) == victims.uids.end())
         continue;
-      kube::ApiRequest request;
-      request.verb = kube::Verb::kDelete;
-      request.kind = kube::kPod;
-      request.ns = other.ns();
-      request.name = other.name();
-      request.options.grace_period_seconds = 0;
-      lab_.server.handle(std::move(request), {});
+      remove(other);
     }
     ended(uid);
     place_soon();

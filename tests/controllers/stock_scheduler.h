@@ -20,7 +20,7 @@ std::size_t spawn_extender(Lab&);
 // Belongs to a Lab with such a process.
 class StockScheduler final : public Door {
  public:
-  StockScheduler(Lab&, std::size_t extender);
+  StockScheduler(Lab&, std::size_t extender, Fault = Fault::kNone);  // kAnySlot: never asks
 
  private:
   using Answered = std::function<void(const std::string* reply)>;  // null: there is none
@@ -32,6 +32,7 @@ class StockScheduler final : public Door {
   void ask(std::string target, std::string body, Answered);
   void filter(const Object& pod, std::vector<std::string> nodes);
   void preempt(const Object& pod);
+  void place_unasked(const Object& pod, const std::vector<std::string>& nodes);
   void ended(const std::string& uid);
   void fail(const std::string& uid);
   bool waits(const Object& pod) const;

@@ -15,9 +15,15 @@ constexpr Duration kPause = 1s, kPatience = 10s;
 // Everybody is somebody, and may do everything: rights are told of elsewhere.
 class Reviews final : public client::Transport {
  public:
-  Reviews(client::Transport& inner, const faults::FakeServer& server)
-      : inner_(inner), server_(server) {}
+  Reviews(client::Transport& inner, const faults::FakeServer& server, GatewayFault fault)
+      : inner_(inner), server_(server), fault_(fault) {}
   void call(kube::ApiRequest request, Instant deadline, Done<kube::ApiReply> done) override {
+    if (fault_ == GatewayFault::kStoresNothing && request.verb == kube::Verb::kCreate &&
+        request.kind == kube::thesis_kinds().scheduling) {
+      kube::ApiReply reply;
+      reply.body = *Object::parse(request.kind, *request.body.bytes);
+      return done(std::move(reply));
+    }
     const bool token = request.kind == kube::kTokenReview;
     if (!token && request.kind != kube::kSubjectAccessReview)
       return inner_.call(std::move(request), deadline, std::move(done));
@@ -33,13 +39,14 @@ class Reviews final : public client::Transport {
  private:
   client::Transport& inner_;
   const faults::FakeServer& server_;
+  GatewayFault fault_;
 };
 
 struct Gateway final : Component {
-  Gateway(Lab& lab, Env& env)
+  Gateway(Lab& lab, Env& env, GatewayFault fault)
       : scope(env.runtime.loop("gateway"), "gateway"),
         wire(lab.world.loop("api"), lab.server, {}),
-        reviews(wire, lab.server),
+        reviews(wire, lab.server, fault),
         service(scope, reviews, env.metrics, env.log, env.random, {}) {
     service.start();
   }
@@ -51,9 +58,9 @@ struct Gateway final : Component {
 
 }  // namespace
 
-std::size_t spawn_gateway(Lab& lab) {
-  return lab.spawn("gateway", [&lab](Env& env) -> std::unique_ptr<Component> {
-    return std::make_unique<Gateway>(lab, env);
+std::size_t spawn_gateway(Lab& lab, GatewayFault fault) {
+  return lab.spawn("gateway", [&lab, fault](Env& env) -> std::unique_ptr<Component> {
+    return std::make_unique<Gateway>(lab, env, fault);
   });
 }
 

@@ -16,7 +16,8 @@
 namespace berth::controllers::stories {
 
 // Answers with the number of the gateway's process.
-std::size_t spawn_gateway(Lab&);
+enum class GatewayFault { kNone, kStoresNothing };
+std::size_t spawn_gateway(Lab&, GatewayFault = GatewayFault::kNone);
 
 class Visitor {
  public:
