@@ -106,6 +106,12 @@ std::string cost_text(const ScavengerJobView& job, WallTime now) {
   if (basis->reported)
     return text + fmt::format(", what it did since its last checkpoint {} ago",
                               span_text(now - basis->since));
+  if (basis->interval > Duration{} &&
+      basis->interval / 2 <= basis->window / std::max(1, basis->steps))
+    return text + fmt::format(
+                      ": it reports no checkpoints, so half of the {} between them counts at most, "
+                      "and it starts over every {}",
+                      span_text(basis->interval), span_text(basis->window));
   return text + fmt::format(
                     ": it reports no checkpoints, so its cost is counted in {} steps of {} "
                     "and starts over every {}",

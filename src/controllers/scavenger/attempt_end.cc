@@ -131,6 +131,9 @@ CostBasis basis_of(const kube::ScavengerJobView& job, const kube::ScavengerPolic
                                           {policy.core_milli, policy.gib_milli, policy.gpu_milli});
   basis.window = policy.window(job.duration());
   basis.steps = policy.steps;
+  // In whole seconds, as the status has it.
+  basis.interval = std::max<Duration>(Duration{}, std::chrono::duration_cast<std::chrono::seconds>(
+                                                      job.checkpoint().interval.value_or(0s)));
   if (made != nullptr && made->created() && *made->created() < since) {
     const Duration start = std::min(since - *made->created(), basis.window / 4);
     basis.restart = basis.rate_milli * (start / 1s);

@@ -53,6 +53,7 @@ std::optional<scavenge::CostBasis> read_cost(json::Slice from) {
   out.steps = static_cast<int>(from["steps"].integer().value_or(1));
   out.reported = from["reported"].boolean();
   out.restart = from["restart"].integer().value_or(0);
+  out.interval = std::chrono::seconds(from["intervalSeconds"].integer().value_or(0));
   return out;
 }
 
@@ -62,7 +63,9 @@ std::string cost_json(const scavenge::CostBasis& basis) {
   w.member("rateMilli").integer(basis.rate_milli);
   w.member("windowSeconds").integer(basis.window / 1s);
   w.member("steps").integer(basis.steps).member("reported").boolean(basis.reported);
-  w.member("restart").integer(basis.restart).end();
+  w.member("restart").integer(basis.restart);
+  if (basis.interval >= 1s) w.member("intervalSeconds").integer(basis.interval / 1s);
+  w.end();
   return w.take();
 }
 

@@ -36,7 +36,9 @@ void write_basis(json::Writer& out, const scavenge::CostBasis& basis) {
   out.object().member("since").integer(millis(basis.since));
   out.member("rate").integer(basis.rate_milli).member("window").integer(basis.window / 1ms);
   out.member("steps").integer(basis.steps).member("reported").boolean(basis.reported);
-  out.member("restart").integer(basis.restart).end();
+  out.member("restart").integer(basis.restart);
+  if (basis.interval > Duration{}) out.member("interval").integer(basis.interval / 1ms);
+  out.end();
 }
 
 void write_track(json::Writer& out, std::span<const TrackPiece> track) {

@@ -73,7 +73,8 @@ TEST(ScavengerRow, ThePageCountsAsThePolicyDoes) {
         .window = std::chrono::milliseconds(from["window"].integer().value()),
         .steps = static_cast<int>(from["steps"].integer().value()),
         .reported = from["reported"].boolean(),
-        .restart = from["restart"].integer().value()};
+        .restart = from["restart"].integer().value(),
+        .interval = std::chrono::milliseconds(from["interval"].integer().value_or(0))};
     for (const json::Slice at : one["at"].elements()) {
       const WallTime now{at[std::size_t{0}].integer().value() * 1'000'000};
       EXPECT_EQ(scavenge::cost_at(basis, now), at[1].integer()) << one.raw();

@@ -130,7 +130,8 @@ std::vector<Field> status() {
           .doc("Where it may not go: nodes that are kept for a job that has waited longer."),
       object("cost",
              {time("since"), integer("rateMilli").at_least(0), integer("windowSeconds").at_least(0),
-              integer("steps").at_least(1), boolean("reported"), integer("restart").at_least(0)})
+              integer("steps").at_least(1), boolean("reported"), integer("restart").at_least(0),
+              integer("intervalSeconds").at_least(0)})
           .doc("What is lost with the run: rateMilli thousandths of a core-second each second."),
       object("checkpoint", {time("last"), integer("count").at_least(0),
                             integer("costSeconds").at_least(0), duration("advisedInterval")}),

@@ -27,6 +27,9 @@ Duration step_of(const CostBasis& basis) {
 
 Duration lost_time(const CostBasis& basis, WallTime now) {
   if (basis.reported) return into_window(basis, now);
+  const Duration expected = basis.interval / 2;
+  if (expected > Duration{} && expected <= step_of(basis))
+    return std::min(into_window(basis, now), expected);
   return step_of(basis) * running_priority(basis, now);
 }
 

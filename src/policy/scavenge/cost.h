@@ -19,12 +19,16 @@ struct CostBasis {
   int steps = 1;                // in which the cost of a job that reports nothing grows
   bool reported = false;        // its checkpoints are measured
   std::int64_t restart = 0;     // milli core-seconds that a start costs by itself
+  Duration interval = {};       // of its checkpoints, as it says; 0: it does not
 
   friend bool operator==(const CostBasis&, const CostBasis&) = default;
 };
 
-// What of a second is lost: how far into its window the job is. A job that reports nothing is
-// rounded down to its step, so reporting never makes cheaper; past the window it starts over.
+// What of a second is lost: how far into its window the job is; past the window it starts over. A
+// job that reports nothing never counts as more than if it reported: rounded down to its step, or
+// half of the interval that it gives, the mean of what is lost to somebody who writes so often. An
+// interval of more than two steps is not believed, so that with three steps or more none protects
+// more than saying nothing does.
 Duration lost_time(const CostBasis&, WallTime now);
 // In milli core-seconds. Never negative, never overflows.
 std::int64_t cost_at(const CostBasis&, WallTime now);

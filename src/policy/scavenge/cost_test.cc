@@ -132,7 +132,8 @@ TEST(Cost, R31_ASilentJobIsNeverDearerThanTheSameJobReporting) {
         .rate_milli = static_cast<std::int64_t>(random.below(1'000'000)),
         .window = 15min + Duration(static_cast<std::int64_t>(random.below(13'500'000'000'000))),
         .steps = 1 + static_cast<int>(random.below(20)),
-        .restart = static_cast<std::int64_t>(random.below(1'000'000))};
+        .restart = static_cast<std::int64_t>(random.below(1'000'000)),
+        .interval = Duration(static_cast<std::int64_t>(random.below(7'200'000'000'000)))};
     CostBasis reporting = silent;
     reporting.reported = true;
     const WallTime now =
@@ -145,6 +146,28 @@ TEST(Cost, R31_ASilentJobIsNeverDearerThanTheSameJobReporting) {
                            static_cast<std::uint64_t>(lost_time(reporting, now).count() + 1))));
     ASSERT_LE(cost_at(liar, now), cost_at(reporting, now));
   }
+}
+
+TEST(Cost, OfAJobThatSaysHowOftenItWritesIsWhatItLosesInTheMean) {
+  CostBasis silent = basis();
+  silent.interval = 8min;
+  EXPECT_EQ(lost_time(silent, kStart), 0min);
+  EXPECT_EQ(lost_time(silent, kStart + 3min), 3min) << "it has written none yet";
+  for (const Duration later : {4min, 9min, 15min, 29min})
+    EXPECT_EQ(lost_time(silent, kStart + later), 4min);
+  EXPECT_EQ(lost_time(silent, kStart + 30min), 0min) << "starts over all the same";
+}
+
+TEST(Cost, NoIntervalThatIsOnlySaidProtectsMoreThanNone) {
+  const auto mean = [](Duration interval) {
+    CostBasis silent = basis();
+    silent.interval = interval;
+    Duration all{};
+    for (Duration at{}; at < 30min; at += 1s) all += lost_time(silent, kStart + at);
+    return all / 1800;
+  };
+  for (Duration interval = 1min; interval < 24h; interval += 1min)
+    ASSERT_LE(mean(interval), mean(0min)) << interval / 1min;
 }
 
 TEST(Cost, NobodyIsProtectedForLongerThanAWindow) {

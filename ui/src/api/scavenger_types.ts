@@ -13,6 +13,8 @@ export interface CostBasis {
   /** Its checkpoints are measured. */
   reported: boolean;
   restart: number;
+  /** Of its checkpoints, in ms, as it says; absent: it does not. */
+  interval?: number;
 }
 
 /** A stretch of time in which the basis stayed. */

@@ -10,6 +10,8 @@ export function lostTime(basis: CostBasis, now: number): number {
   const into = ran % basis.window;
   if (basis.reported) return into;
   const step = basis.window / Math.max(1, basis.steps);
+  const expected = (basis.interval ?? 0) / 2;
+  if (expected > 0 && expected <= step) return Math.min(into, expected);
   return Math.min(Math.floor(into / step), Math.max(1, basis.steps) - 1) * step;
 }
 

@@ -26,12 +26,18 @@ interface Point {
 function corners(basis: CostBasis, from: number, to: number): Point[] {
   const just = (at: number) => Math.max(from, at - 0.001);
   const points: Point[] = [{ at: from, cost: costAt(basis, from) }];
-  const every = basis.reported ? basis.window : basis.window / Math.max(1, basis.steps);
+  const step = basis.window / Math.max(1, basis.steps);
+  const expected = (basis.interval ?? 0) / 2;
+  // Who says how often it writes rises until half of that, and starts over with the window.
+  const rises = !basis.reported && expected > 0 && expected <= step;
+  const every = basis.reported || rises ? basis.window : step;
   const stride = Math.max(1, Math.ceil((to - from) / every / MOST_TEETH)) * every;
   if (basis.window > 0)
-    for (let k = Math.floor((from - basis.since) / stride) + 1; basis.since + k * stride < to; ++k) {
+    for (let k = Math.floor((from - basis.since) / stride); basis.since + k * stride < to; ++k) {
       const at = basis.since + k * stride;
-      points.push({ at, cost: costAt(basis, just(at)) }, { at, cost: costAt(basis, at) });
+      const full = at + expected;
+      if (at > from) points.push({ at, cost: costAt(basis, just(at)) }, { at, cost: costAt(basis, at) });
+      if (rises && full > from && full < to) points.push({ at: full, cost: costAt(basis, full) });
     }
   points.push({ at: to, cost: costAt(basis, just(to)) });
   return points;
