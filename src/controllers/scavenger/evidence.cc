@@ -47,6 +47,9 @@ scavenge::PodEvidence of_pod(const Object& pod, const AttemptSight& sight) {
   if (out.disruption_target) out.disruption_reason = disrupted["reason"].text();
   out.deletion_at = pod.deleted();
   out.grace_seconds = pod.metadata()["deletionGracePeriodSeconds"].integer().value_or(0);
+  // A deletion makes a new generation of the pod.
+  const auto known = pod.status()["observedGeneration"].integer();
+  out.ended_unasked = view.finished() && known && *known < pod.generation();
   out.node_gone = sight.lost_nodes.count(view.node_name()) > 0;
   return out;
 }

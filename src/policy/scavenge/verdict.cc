@@ -212,7 +212,11 @@ std::string_view text_of(Verdict verdict) {
 bool deleted_while_running(const PodEvidence& pod) {
   if (!pod.deletion_at) return false;
   const WallTime asked = *pod.deletion_at - std::chrono::seconds(pod.grace_seconds);
-  return pod.container_end ? asked <= *pod.container_end : !terminal(pod) || !pod.exit_code;
+  if (!pod.container_end) return !terminal(pod) || !pod.exit_code;
+  if (asked <= *pod.container_end) return true;
+  // k8s 1.36: a grace period that is cut short moves the deletion to that moment, and a kubelet
+  // cuts it to nothing once the containers have ended. When it was asked for is lost then.
+  return pod.grace_seconds == 0 && !pod.ended_unasked && !pod.oom_killed;
 }
 
 void read_failure_message(JobEvidence& job, std::string_view message) {

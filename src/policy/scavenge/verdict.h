@@ -29,6 +29,7 @@ struct PodEvidence {
   std::string disruption_reason = {};        // PreemptionByScheduler, EvictionByEvictionAPI …
   std::optional<WallTime> deletion_at = {};  // metadata.deletionTimestamp
   std::int64_t grace_seconds = 0;            // metadata.deletionGracePeriodSeconds
+  bool ended_unasked = false;  // its kubelet told the end before it knew of the deletion
   bool node_gone = false;
 };
 struct JobEvidence {
@@ -68,7 +69,8 @@ struct Judgement {
 // once its pod is being deleted or has ended: Kubernetes takes back one that nothing came of.
 Judgement judge(const AttemptEvidence&);
 
-// The container's end does not come before the deletion was asked for, or there is none.
+// The container's end does not come before the deletion was asked for, or there is none. Where
+// nobody can tell any more, it did: a run too many costs less than one that is never tried again.
 bool deleted_while_running(const PodEvidence&);
 
 }  // namespace berth::scavenge

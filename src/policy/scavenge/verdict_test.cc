@@ -100,6 +100,40 @@ TEST(Verdict, F8_TheSixRowsOfTheTable) {
   });
 }
 
+// What a kubelet makes of a deletion once all has ended.
+PodEvidence cut_short(PodEvidence pod) {
+  pod.grace_seconds = 0;
+  pod.deletion_at = kEnd + 3s;
+  return pod;
+}
+
+TEST(Verdict, F8_ADeletionThatTheKubeletHasCutShortIsStillOne) {
+  PodEvidence unasked = cut_short(exited("p", 0)), broken = cut_short(exited("p", 1)),
+              full = cut_short(exited("p", 137));
+  unasked.ended_unasked = broken.ended_unasked = true;
+  full.oom_killed = true;
+  hold({{"one of two ended with 0",
+         {.job = running(), .pods = {cut_short(exited("p", 0)), pod("q")}},
+         Verdict::kInterrupted,
+         "Deleted"},
+        {"told to stop",
+         {.job = failed_for("p", 143, 2), .pods = {cut_short(exited("p", 143))}},
+         Verdict::kInterrupted,
+         "Deleted"},
+        {"it was done, and removed later",
+         {.job = complete(), .pods = {unasked}},
+         Verdict::kCompleted,
+         "Completed"},
+        {"it failed, and was removed later",
+         {.job = failed_for("p", 1, 2), .pods = {broken}},
+         Verdict::kFailed,
+         "AppFailed"},
+        {"nobody's deletion uses up memory",
+         {.job = failed_for("p", 137, 2), .pods = {full}},
+         Verdict::kFailed,
+         "OOMKilled"}});
+}
+
 TEST(Verdict, R33_EveryKindOfDisruptionIsAnInterruption) {
   const std::pair<const char*, const char*> reasons[] = {
       {"PreemptionByScheduler", "Preempted"},

@@ -469,9 +469,12 @@ TEST_P(RealScavengerEnds, F8_F9_R26_R33_TheVerdictIsTheSameAndCountsOnce) {
   happens(row.name, pod);
   if (std::string_view(row.name) == "EndedWell") ends(pods().at(0), 0);
   if (away) {
-    until("it has ended", [&] {
+    until("it has ended, and its kubelet has done with it", [&] {
       const Object now = get(kube::kPod, std::string(pod.name()));
-      return !now.valid() || kube::PodView(now).finished();
+      if (!now.valid()) return true;
+      const bool let_go =
+          !now.deleting() || now.metadata()["deletionGracePeriodSeconds"].integer() == 0;
+      return kube::PodView(now).finished() && let_go;
     });
     EXPECT_EQ(phase("a"), "Running") << "nobody is there to say otherwise";
     start_operator();

@@ -218,6 +218,9 @@ void live(Session& session, const Object& pod, const PodFate& fate) {
   };
   if (pod.deleting()) {
     if (!over) return status(ended(fate.exit_code.value_or(137), pod, fate.now));
+    // A kubelet takes its time, so that the deletion it cuts short is seen to be after the end.
+    const json::Slice state = pod.status()["containerStatuses"][std::size_t{0}]["state"];
+    if (state["terminated"]["finishedAt"].equals(fate.now)) return;
     kube::Options now;
     now.grace_period_seconds = 0;
     if (pod.metadata()["deletionGracePeriodSeconds"].integer() != 0)
