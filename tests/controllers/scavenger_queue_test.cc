@@ -208,6 +208,37 @@ TEST_F(ScavengerQueue, F18_SharesAreEvenBetweenNamespaces) {
   EXPECT_NEAR(used["many"] / (used["many"] + used["few"]), 0.5, 0.05);
 }
 
+TEST_F(ScavengerQueue, F18_WhatWasUsedByJobsThatAreDeletedCounts) {
+  s.policy(R"("fairShares":{"enabled":true})");
+  s.node("n", "10");
+  s.job("greedy", "7", "", "ann");
+  lab.run(2h);
+  ASSERT_EQ(kube::ScavengerJobView(s.get("greedy", "ann")).phase(), "Running");
+  ASSERT_TRUE(lab.erase(kinds().job, {"ann", "greedy"}));
+  s.pod("all", "10");
+  lab.run(1min);
+  s.job("again", "7", "", "ann");  // waits longer, and would be first
+  lab.run(1s);
+  s.job("modest", "7", "", "bob");
+  lab.run(10s);
+  s.start_operator();  // it knows nothing but what is written
+  ASSERT_TRUE(lab.erase(kube::kPod, {"default", "all"}));
+  lab.run(1min);
+  EXPECT_EQ(kube::ScavengerJobView(s.get("modest", "bob")).phase(), "Running");
+  EXPECT_EQ(kube::ScavengerJobView(s.get("again", "ann")).phase(), "Pending");
+  const Object policy = lab.get(kinds().policy, {"", "default"});
+  EXPECT_NEAR(static_cast<double>(*policy.status()["shares"]["ann"].integer()), 7 * 7200, 7 * 400)
+      << "less what two hours of a day's half-life take";
+  const auto revision = policy.revision();
+  ASSERT_TRUE(lab.erase(kinds().job, {"bob", "modest"}));
+  ASSERT_TRUE(lab.erase(kinds().job, {"ann", "again"}));
+  lab.run(2min);
+  const auto quiet = lab.get(kinds().policy, {"", "default"}).revision();
+  lab.run(1h);
+  EXPECT_EQ(lab.get(kinds().policy, {"", "default"}).revision(), quiet) << "nobody uses anything";
+  EXPECT_NE(quiet, revision);
+}
+
 TEST_F(ScavengerQueue, F16_TooManyInterruptionsStartItInTheClassThatGoesLast) {
   s.node("n", "10");
   s.job("a", "1", R"("maxInterruptions":1)");

@@ -36,6 +36,7 @@ namespace reason = kube::reason;
 constexpr Duration kBatch = 100ms;
 constexpr Duration kStatusEvery = 10s;
 constexpr Duration kSampleEvery = 1min;
+constexpr Duration kSharesEvery = 1min;  // what is used meanwhile by a job that is deleted is lost
 constexpr std::size_t kSamples = 30, kMostNotes = 50;
 const Key kQueue{"", "queue"};
 
@@ -278,6 +279,7 @@ class Decision {
       status.number("running", sight_.running + static_cast<std::int64_t>(answer.starts.size()));
       status.number("waiting", static_cast<std::int64_t>(answer.waits.size()));
       status.number("observedGeneration", policy_object_->generation());
+      keep_shares(status);
       writes.set_status(*policy_object_, status.json());
     }
     tell_quotas(answer, writes);
@@ -288,6 +290,17 @@ class Decision {
     }
     notes_.status_at = now_;
     for (Action& action : writes.actions()) plan_.add(std::move(action));
+  }
+  void keep_shares(StatusDraft& status) {
+    if (!policy_.fair_shares || !sight_.used_since) return;
+    const WallTime due = read_shares(policy_object_).at + kSharesEvery;
+    if (now_ < due) {
+      plan_.again_at(due);
+      return;
+    }
+    status.raw("shares", shares_json(sight_.hours));
+    status.text("sharesAt", kube::micro_time_text(now_));
+    plan_.again_at(now_ + kSharesEvery);
   }
   void tell_quotas(const scavenge::AdmitAnswer& answer, Plan& writes) {
     const auto quotas = view_.list(kinds().quota);

@@ -8,6 +8,7 @@
 
 #include "controllers/pods.h"
 #include "controllers/scavenger/reclaim.h"
+#include "json/writer.h"
 #include "kube/node_selector.h"
 #include "kube/node_view.h"
 #include "kube/ours/ours.h"
@@ -103,7 +104,7 @@ QueuedJob read_job(const Object& object) {
 
 }  // namespace
 
-double decayed_hours(const QueuedJob& job, Duration half_life, WallTime now) {
+double decayed_hours(const QueuedJob& job, Duration half_life, WallTime since, WallTime now) {
   const ResourceList all = job.members.all();
   const auto cores = all.find("cpu");
   const double rate =
@@ -113,13 +114,35 @@ double decayed_hours(const QueuedJob& job, Duration half_life, WallTime now) {
                      std::chrono::duration<double>(half_life));
   };
   double sum = 0;
-  for (const auto& [start, end] : job.runs) {
-    const WallTime until = end.value_or(job.open ? now : start);
+  for (const auto& [begun, end] : job.runs) {
+    const WallTime start = std::max(begun, since), until = end.value_or(job.open ? now : begun);
     if (until > start) sum += worth(until) - worth(start);
   }
   const double hours =
       std::chrono::duration<double>(half_life).count() / 3'600 / 0.6931471805599453;
   return rate * sum * hours;
+}
+
+ShareLedger read_shares(const Object* policy) {
+  ShareLedger ledger;
+  if (policy == nullptr) return ledger;
+  const auto at = kube::parse_time(policy->status()["sharesAt"].text());
+  if (!at) return ledger;
+  ledger.at = *at;
+  for (const auto [user, seconds] : policy->status()["shares"].members())
+    ledger.hours[std::string(user)] =
+        static_cast<double>(std::max<std::int64_t>(0, seconds.integer().value_or(0))) / 3'600;
+  return ledger;
+}
+
+std::string shares_json(const std::map<std::string, double>& hours) {
+  json::Writer w;
+  w.object();
+  for (const auto& [user, used] : hours)
+    if (const std::int64_t seconds = std::llround(used * 3'600); seconds > 0)
+      w.member(user).integer(seconds);
+  w.end();
+  return w.take();
 }
 
 double utilisation(const ResourceList& used, const ResourceList& capacity) {
@@ -204,7 +227,7 @@ std::vector<std::string> QueueFacts::nodes_for(const runtime::View& view,
 }
 
 QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::KindId>& job_kinds,
-                            const kube::ScavengerPolicy& policy, WallTime now) {
+                            WallTime now) {
   ++round_;
   QueueSight out;
   scavenge::AdmitQuestion& question = out.question;
@@ -251,7 +274,6 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
   for (const QueuedJob* job : out.jobs) waiting += job->waiting ? 1 : 0;
   const bool name_nodes = waiting * question.nodes.size() <= kMostNames;
   for (const QueuedJob* job : out.jobs) {
-    if (policy.fair_shares) question.shares[job->ns] += decayed_hours(*job, policy.half_life, now);
     if (job->open) {
       ++out.running;
       const auto there = [&](const std::string& uid) {
@@ -289,11 +311,6 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
     }
     question.waiting.push_back(std::move(one));
   }
-  if (policy.fair_shares)
-    for (auto& [user, hours] : question.shares) {
-      question.weights[user] = policy.weight_of(user);
-      hours /= question.weights[user];
-    }
   drop_old(pods_);
   drop_old(nodes_);
   drop_old(jobs_);
@@ -320,15 +337,37 @@ scavenge::AdmitRules admit_rules(const kube::ScavengerPolicy& policy) {
   return rules;
 }
 
+namespace {
+
+void share_out(QueueSight& sight, const kube::ScavengerPolicy& policy, const ShareLedger& ledger,
+               WallTime now) {
+  const double left =
+      std::exp2(-std::chrono::duration<double>(std::max(Duration{}, now - ledger.at)) /
+                std::chrono::duration<double>(policy.half_life));
+  for (const auto& [user, hours] : ledger.hours) sight.hours[user] = hours * left;
+  for (const QueuedJob* job : sight.jobs) {
+    const double more = decayed_hours(*job, policy.half_life, ledger.at, now);
+    sight.used_since |= more > 0;
+    sight.hours[job->ns] += more;
+  }
+  for (const auto& [user, hours] : sight.hours) {
+    const double weight = sight.question.weights[user] = policy.weight_of(user);
+    sight.question.shares[user] = hours / weight;
+  }
+}
+
+}  // namespace
+
 QueueSight queue_question(QueueFacts& facts, const runtime::View& view,
                           const std::vector<kube::KindId>& job_kinds, WallTime now) {
   const kube::ScavengerKinds& kinds = kube::scavenger_kinds();
   const Object* object = view.get(kinds.policy, {"", std::string(kube::kScavengerPolicyName)});
   const kube::ScavengerPolicy policy = kube::read_scavenger_policy(object);
-  QueueSight out = facts.look(view, job_kinds, policy, now);
+  QueueSight out = facts.look(view, job_kinds, now);
   scavenge::AdmitQuestion& question = out.question;
   question.rules = admit_rules(policy);
   question.now = now;
+  if (policy.fair_shares) share_out(out, policy, read_shares(object), now);
   if (object != nullptr)
     question.ordinary_stdev_percent =
         object->status()["ordinaryDeviationPercent"].number().value_or(0);

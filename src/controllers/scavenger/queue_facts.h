@@ -38,6 +38,8 @@ struct QueueSight {
   scavenge::AdmitQuestion question = {};
   std::vector<const QueuedJob*> jobs = {};
   kube::ResourceList capacity = {}, used = {}, ordinary = {};
+  std::map<std::string, double> hours = {};  // decayed core-hours by user, where shares are fair
+  bool used_since = false;                   // more than the ledger has
   // Pods that run, of jobs that may have been made smaller, by the uid of their Job.
   std::unordered_map<std::string, std::vector<const kube::Object*>> elastic_pods = {};
   std::int64_t running = 0;
@@ -47,8 +49,7 @@ struct QueueSight {
 // Loop-confined.
 class QueueFacts {
  public:
-  QueueSight look(const runtime::View&, const std::vector<kube::KindId>& job_kinds,
-                  const kube::ScavengerPolicy&, WallTime now);
+  QueueSight look(const runtime::View&, const std::vector<kube::KindId>& job_kinds, WallTime now);
   std::size_t kept() const { return pods_.size() + nodes_.size() + jobs_.size(); }
 
  private:
@@ -95,8 +96,17 @@ QueueSight queue_question(QueueFacts&, const runtime::View&,
                           const std::vector<kube::KindId>& job_kinds, WallTime now);
 scavenge::AdmitRules admit_rules(const kube::ScavengerPolicy&);
 
-// Used core-hours of a user, each hour worth half as much after a half-life.
-double decayed_hours(const QueuedJob&, Duration half_life, WallTime now);
+// Core-hours that a job has used since then, each worth half as much after a half-life.
+double decayed_hours(const QueuedJob&, Duration half_life, WallTime since, WallTime now);
+
+// What users had used by some time, whether their jobs are still there or not: shares that were
+// counted from jobs alone could be had back by deleting them. Stands in the policy's status.
+struct ShareLedger {
+  WallTime at = {};
+  std::map<std::string, double> hours = {};  // decayed, by user
+};
+ShareLedger read_shares(const kube::Object* policy);
+std::string shares_json(const std::map<std::string, double>& hours);  // in core-seconds
 // The largest share of a resource that is used, of cpu and memory.
 double utilisation(const kube::ResourceList& used, const kube::ResourceList& capacity);
 

@@ -67,7 +67,7 @@ TEST(QueueFacts, WhatWasKeptChangesNoAnswer) {
     }
     const runtime::View view(all);
     QueueFacts fresh;
-    EXPECT_EQ(text_of(kept.look(view, jobs, {}, kNow)), text_of(fresh.look(view, jobs, {}, kNow)));
+    EXPECT_EQ(text_of(kept.look(view, jobs, kNow)), text_of(fresh.look(view, jobs, kNow)));
   }
 }
 
@@ -83,10 +83,10 @@ TEST(QueueFacts, ALargeClusterIsLookedAtInAFractionOfASecond) {
   const runtime::View view(all);
   const std::vector<kube::KindId> jobs = {kube::scavenger_kinds().job};
   QueueFacts facts;
-  const QueueSight first = facts.look(view, jobs, {}, kNow);
+  const QueueSight first = facts.look(view, jobs, kNow);
   EXPECT_EQ(first.question.waiting.size(), 10'000 / scale);
   EXPECT_EQ(facts.kept(), 65'000 / scale);
-  EXPECT_EQ(text_of(facts.look(view, jobs, {}, kNow)), text_of(first));
+  EXPECT_EQ(text_of(facts.look(view, jobs, kNow)), text_of(first));
 }
 
 }  // namespace

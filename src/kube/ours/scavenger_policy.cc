@@ -67,6 +67,10 @@ std::vector<Field> status() {
       integer("ordinaryDeviationPercent").at_least(0),
       integer("running").at_least(0),
       integer("waiting").at_least(0),
+      map("shares", integer("").at_least(0))
+          .doc("Core-seconds by user at sharesAt, each worth half as much after a half-life; jobs "
+               "that were deleted are in it."),
+      time("sharesAt"),
       integer("observedGeneration"),
       time("observedAt"),
       conditions(),
