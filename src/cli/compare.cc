@@ -15,9 +15,9 @@ namespace berth::cli {
 namespace {
 
 struct CompareOptions {
-  std::string what, trace, output = "table", plot, from = "0s", length = "48h";
-  std::int64_t nodes = 20, cores = 32, gib = 128, scavengers = 300, silent = 20, seed = 1,
-               lives = 1;
+  std::string what, trace, output = "table", plot, from = "0s", length = "24h";
+  std::int64_t nodes = 10, cores = 32, gib = 128, scavengers = 150, silent = 20, seed = 1,
+               lives = 8;
   std::vector<std::string> setups;
   bool check = false;
 };
@@ -148,25 +148,27 @@ Command compare() {
             "scheduled_time); default: office hours, made up by the seed",
             "FILE")
       .flag("--from", &options->from, "where in the trace to begin", "DURATION")
-      .flag("--for", &options->length, "how long to simulate; default: 48h", "DURATION")
-      .flag("--nodes", &options->nodes, "number of nodes; default: 20")
+      .flag("--for", &options->length, "how long to simulate; default: 24h", "DURATION")
+      .flag("--nodes", &options->nodes, "number of nodes; default: 10")
       .flag("--cores", &options->cores, "cores of a node; default: 32")
       .flag("--memory", &options->gib, "memory of a node, in GiB; default: 128")
       .flag("--scavengers", &options->scavengers,
-            "scavenger jobs that wait at the beginning; default: 300")
+            "scavenger jobs that wait at the beginning; default: 150")
       .flag("--silent", &options->silent,
             "of a hundred of them, how many never report a checkpoint; default: 20")
       .flag("--setup", &options->setups,
             "run these only: none, plain, stock, extender, own; default: all but plain", "NAME")
       .flag("--seed", &options->seed, "of everything that is left to chance")
       .flag("--lives", &options->lives,
-            "live so many times, with this seed and those after it; default: 1")
+            "live so many times, with this seed and those after it; default: 8, since one life has "
+            "few "
+            "interruptions")
       .flag("--check", &options->check,
             "exit with 1 unless Berth loses 30 % less work than the stock order and ordinary pods "
             "wait no longer than the bound")
       .flag("--plot", &options->plot, "write an SVG, too", "FILE")
       .choice("-o,--output", &options->output, {"table", "json"}, "how to print")
-      .example("berth compare scavengers --nodes 20 --for 24h --plot scavengers.svg")
+      .example("berth compare scavengers --plot scavengers.svg")
       .run([options](Context& context) { return compare_scavengers(*options, context); });
   return command;
 }

@@ -201,6 +201,28 @@ TEST_F(ScavengerStory, F20_WhyAJobWasInterruptedIsToldWithTheAlternatives) {
   EXPECT_EQ(story_.get("/api/v1/scavengers/default/none/explanation")->status(), 404);
 }
 
+TEST_F(ScavengerStory, F20_TheOperatorsOwnChoicesAreToldAsTheSchedulersAre) {
+  job("a", "4");
+  scavenge::VictimRecord record{.at = now(), .door = "operator"};
+  record.pod_ns = "shop";
+  record.pod_name = "web";
+  record.node = "n1";
+  record.cost = 756'000;
+  record.victims = {{.ns = "default", .name = "a", .uid = "u", .cost = 756'000}};
+  const auto listener = story_.get("/api/v1/scavengers/stream");
+  // As berth-reclaim leaves it on the job.
+  story_.create(fmt::format(
+      R"({{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{{"name":"a.1","namespace":"default",)"
+      R"("annotations":{{"berth.dev/victims":{}}}}},"eventTime":{},"reportingController":"berth-reclaim",)"
+      R"("reportingInstance":"berth-reclaim","action":"Preempting","reason":"Preempted","type":"Normal",)"
+      R"("regarding":{{"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerJob","namespace":"default",)"
+      R"("name":"a","uid":"{}"}},"note":"x"}})",
+      json::quoted(scavenge::victim_record_json(record)), text(now()), uid_));
+  story_.pass(1s);
+  EXPECT_THAT(listener->body(), HasSubstr(R"("door":"operator")"));
+  EXPECT_THAT(listener->body(), HasSubstr(R"("name":"a","node":"n1","cores":4000)"));
+}
+
 TEST_F(ScavengerStory, WhoMayNotWatchIsTold) {
   story_.token = story_.account("nobody", "[]");
   for (const char* path :

@@ -10,6 +10,11 @@ const silent: CostBasis = { since: 0, rate: 4000, window: 30 * minute, steps: 3,
 it('rounds the time of a job that reports nothing down to its step, and starts over', () => {
   expect([0, 9.9, 10, 19, 20, 29.9, 30, 41].map((t) => lostTime(silent, t * minute) / minute)).toEqual([0, 0, 10, 10, 20, 20, 0, 10]);
 });
+it('is half of the interval that a silent job gives, unless that is too long to be believed', () => {
+  const gives = (interval: number) => [0, 3, 4, 15, 29, 30].map((t) => lostTime({ ...silent, interval: interval * minute }, t * minute) / minute);
+  expect(gives(8)).toEqual([0, 3, 4, 4, 4, 0]);
+  expect(gives(21)).toEqual([0, 0, 0, 10, 20, 0]);
+});
 it('grows with every moment for a job that reports, up to a window', () => {
   const told = { ...silent, reported: true };
   expect(lostTime(told, 7 * minute)).toBe(7 * minute);

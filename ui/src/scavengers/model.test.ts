@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { newest } from '../api/scavengers.svelte';
 import type { ScavengerHistory, ScavengerWire, VictimWire } from '../api/scavenger_types';
 import { bands, bars, nice, rangeNamed, ticks } from './chart';
-import { byCost, byTurn, causeText, lossText, short, stockText, waitsText } from './model';
+import { byCost, byTurn, causeText, doorText, lossText, short, stockText, waitsText } from './model';
 import { draw, SPAN } from './sawtooth';
 
 const minute = 60_000;
@@ -41,6 +41,11 @@ it('says why a victim was chosen, and no more than is known', () => {
   expect(lossText(victim({ candidates: [candidate('a', 756_000, true)] }))).toMatch(/nobody else could have made room/);
   expect(lossText(victim({ candidates: [candidate('a', 1, true), candidate('b', 1, true), candidate('c', 2)] }))).toMatch(/^Together they lost/);
   expect(lossText(victim({ cost: 0 }))).toBe('It lost nothing.');
+});
+it('says who chose where it was not the scheduler', () => {
+  expect(doorText(victim({ door: 'operator' }))).toMatch(/^The operator chose/);
+  expect(doorText(victim({ door: 'extender' }))).toMatch(/^The extender chose/);
+  expect(doorText(victim())).toBe('');
 });
 it('compares with a stock scheduler only where that would have lost more', () => {
   expect(stockText(victim({ stockCost: 3_852_000 }))).toBe('A stock scheduler would have lost 5.1 times as much.');

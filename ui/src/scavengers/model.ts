@@ -77,6 +77,12 @@ export function lossText(victim: VictimWire): string {
   return victim.exact ? `${lost}; no other choice would have lost less.` : `${lost}; no cheaper choice was found in time.`;
 }
 
+/** Who chose, where it was not the scheduler that people think of first. */
+export function doorText(victim: VictimWire): string {
+  if (victim.door === 'operator') return 'The operator chose, and made the room itself.';
+  return victim.door === 'extender' ? 'The extender chose, for the scheduler.' : '';
+}
+
 /** What a stock scheduler would have lost; "": no more, or nobody knows. */
 export function stockText(victim: VictimWire): string {
   if (victim.stockCost === undefined || victim.stockCost <= victim.cost) return '';
