@@ -48,8 +48,8 @@ std::optional<CostBasis> read_cost_basis(json::Slice cost) {
       std::clamp<std::int64_t>(cost["steps"].integer().value_or(1), 1, kMostSteps));
   basis.reported = cost["reported"].boolean();
   basis.restart = std::max<std::int64_t>(cost["restart"].integer().value_or(0), 0);
-  basis.interval = std::chrono::seconds(std::clamp<std::int64_t>(
-      cost["intervalSeconds"].integer().value_or(0), 0, kLongestWindow));
+  basis.interval = std::chrono::seconds(
+      std::clamp<std::int64_t>(cost["intervalSeconds"].integer().value_or(0), 0, kLongestWindow));
   return basis;
 }
 
