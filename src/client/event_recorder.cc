@@ -302,7 +302,13 @@ std::string EventRecorder::document(const Key& key, const Series& series) const 
   json::Writer w;
   w.object().member("apiVersion").string("events.k8s.io/v1").member("kind").string("Event");
   w.member("metadata").object().member("name").string(series.name);
-  w.member("namespace").string(namespace_of(key.regarding)).end();
+  w.member("namespace").string(namespace_of(key.regarding));
+  if (!key.note.annotations.empty()) {
+    w.member("annotations").object();
+    for (const auto& [name, value] : key.note.annotations) w.member(name).string(value);
+    w.end();
+  }
+  w.end();
   w.member("eventTime").string(kube::micro_time_text(series.first));
   if (series.count > 1) write_series(w, series.count, series.last);
   w.member("reportingController").string(options_.controller);

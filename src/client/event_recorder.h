@@ -33,6 +33,7 @@ struct EventNote {
   std::string reason;  // "Scheduled": UpperCamelCase
   std::string action;  // "Binding"
   std::string note;    // at most 1,024 bytes, cut otherwise
+  std::map<std::string, std::string> annotations = {};
   friend auto operator<=>(const EventNote&, const EventNote&) = default;
 };
 

@@ -13,6 +13,7 @@
 namespace berth::controllers::stories {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -102,6 +103,9 @@ TEST_F(ScavengerBounds, F14_TheRegulatorEndsTheCheapestUntilTheThresholdIsMet) {
   EXPECT_EQ(s.get("young").status()["verdict"]["reason"].text(), "Reclaimed");
   EXPECT_THAT(s.get("young").status()["verdict"]["message"].text(),
               HasSubstr("cpu: 9 of 10 in use, 7 are meant to be"));
+  EXPECT_THAT(s.choices_told_to("young"),
+              ElementsAre(HasSubstr("1 job interrupted because of cpu: 9 of 10 in use, 7 are meant "
+                                    "to be: default/young (")));
   lab.run(30min);
   EXPECT_EQ(s.count("old") + s.count("young"), 1) << "60 % is where it belongs";
   ASSERT_TRUE(lab.erase(kube::kPod, {"default", "more"}));

@@ -14,6 +14,7 @@
 #include "kube/pod_requests.h"
 #include "kube/pod_view.h"
 #include "kube/time.h"
+#include "policy/scavenge/victim_record.h"
 
 namespace berth::controllers::stories {
 namespace {
@@ -126,6 +127,15 @@ std::vector<Object> ScavengerLab::jobs(const std::string& name) {
   std::erase_if(
       all, [&](const Object& job) { return job.label(kube::kScavengerLabel) != object.uid(); });
   return all;
+}
+std::vector<std::string> ScavengerLab::choices_told_to(const std::string& name) {
+  std::vector<std::string> choices;
+  for (const auto& [key, event] : lab.server.all(kube::kEvent))
+    if (event.member("regarding")["name"].equals(name))
+      if (const auto record =
+              scavenge::parse_victim_record(event.annotation(scavenge::kVictimsAnnotation)))
+        choices.push_back(scavenge::victim_text(*record));
+  return choices;
 }
 std::vector<std::string> ScavengerLab::running() {
   std::vector<std::string> names;

@@ -53,6 +53,8 @@ class ScavengerLab {
   std::vector<Object> pods(const std::string& name);                      // that live, of the job
   std::vector<Object> all_pods(const std::string& name);
   std::vector<Object> jobs(const std::string& name);
+  // Records of choices on the Events of a job, each as a sentence.
+  std::vector<std::string> choices_told_to(const std::string& name);
   std::vector<std::string> running();  // names of all that run, in order
 
   // What happens to a pod.

@@ -24,6 +24,8 @@
 #include "kube/time.h"
 #include "policy/scavenge/grow.h"
 #include "policy/scavenge/regulate.h"
+#include "policy/scavenge/resources.h"
+#include "policy/scavenge/victim_record.h"
 
 namespace berth::controllers {
 namespace {
@@ -205,13 +207,39 @@ class Decision {
         now_);
     notes_.regulator = result.state;
     if (result.look_again) plan_.again_at(*result.look_again);
+    scavenge::VictimRecord record{
+        .at = now_, .door = "operator", .because = result.message, .exact = result.exact};
+    for (const std::string& uid : result.end) {
+      record.victims.push_back(victim_of(*by_uid_.at(uid)));
+      record.cost = scavenge::saturating_add(record.cost, record.victims.back().cost);
+    }
+    const std::string annotation = scavenge::victim_record_json(record),
+                      told = scavenge::victim_text(record);
     for (const std::string& uid : result.end) {
       const Object& object = *by_uid_.at(uid)->object;
       const Duration notice =
           std::min(std::max(Duration{}, kube::ScavengerJobView(object).checkpoint().max_notice),
                    policy_.max_notice);
       plan_.add(ask_to_go(object, now_ + notice, result.message));
+      plan_.event(object,
+                  {.reason = std::string(reason::kReclaimRequested),
+                   .action = "Regulate",
+                   .note = told,
+                   .annotations = {{std::string(scavenge::kVictimsAnnotation), annotation}}});
     }
+  }
+  scavenge::VictimRecord::Job victim_of(const QueuedJob& job) const {
+    const kube::ScavengerJobView view(*job.object);
+    scavenge::VictimRecord::Job victim{
+        .ns = job.ns, .name = std::string(job.object->name()), .uid = job.uid};
+    victim.members = static_cast<int>(view.replicas());
+    if (const auto basis = read_cost(view.status()["cost"])) {
+      victim.cost = scavenge::cost_at(*basis, now_);
+      victim.lost = scavenge::lost_time(*basis, now_);
+      victim.running_priority = scavenge::running_priority(*basis, now_);
+      victim.reported = basis->reported;
+    }
+    return victim;
   }
 
   // Who was made smaller gets back what was taken, once it is free.

@@ -21,7 +21,6 @@ constexpr Duration kSoon = 300ms;  // what happens together is told together
 constexpr Duration kPeriod = 2s;   // of those who are looked at
 constexpr Duration kUnseen = 10s;  // while nobody looks
 constexpr Duration kStillHere = 15s;
-constexpr std::string_view kVictimsAnnotation = "berth.dev/victims";  // on Events
 
 Error not_ready() {
   return {.reason = Reason::kServiceUnavailable,
@@ -72,7 +71,7 @@ void Scavengers::start() {
                         }});
   // Doors, wherever they run, tell the jobs why they have to go.
   const auto told = [this](const kube::Object& event) {
-    const std::string record = event.annotation(kVictimsAnnotation);
+    const std::string record = event.annotation(scavenge::kVictimsAnnotation);
     if (record.empty()) return;
     if (auto read = scavenge::parse_victim_record(record)) chose(*std::move(read));
   };

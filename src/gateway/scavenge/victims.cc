@@ -32,7 +32,7 @@ void write_candidate(json::Writer& out, const kube::Key& job, const std::string&
 bool Victims::add(VictimRecord record, const VictimSizes& sizes) {
   const bool known = std::any_of(kept_.rbegin(), kept_.rend(), [&](const Kept& one) {
     return one.record.at == record.at && one.record.pod_uid == record.pod_uid &&
-           one.record.node == record.node;
+           one.record.node == record.node && one.record.because == record.because;
   });
   if (known) return false;
   Kept kept{.id = ++last_id_};
@@ -64,8 +64,12 @@ void Victims::write(json::Writer& out, const Kept& kept) {
   const VictimRecord& record = kept.record;
   out.object().member("id").integer(static_cast<std::int64_t>(kept.id));
   out.member("time").integer(millis(record.at)).member("door").string(record.door);
-  out.member("for").object().member("namespace").string(record.pod_ns);
-  out.member("name").string(record.pod_name).end().member("node").string(record.node);
+  if (record.because.empty()) {
+    out.member("for").object().member("namespace").string(record.pod_ns);
+    out.member("name").string(record.pod_name).end().member("node").string(record.node);
+  } else {
+    out.member("because").string(record.because);
+  }
   out.member("cost").integer(record.cost).member("exact").boolean(record.exact);
   out.member("nodes").integer(record.nodes_looked_at);
   if (record.stock_cost) out.member("stockCost").integer(*record.stock_cost);

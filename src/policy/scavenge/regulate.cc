@@ -115,6 +115,7 @@ Regulation regulate(const kube::ResourceList& capacity, const kube::ResourceList
                      .started = each.job->started,
                      .uid = each.job->uid});
   const Cover cover = cheapest_cover(units, need, [](const UnitSet&) { return true; });
+  result.exact = cover.exact;
   for (const std::size_t i : cover.units) result.end.push_back(units[i].uid);
   if (!result.end.empty()) result.state.last_ended = now;
   return result;

@@ -36,6 +36,7 @@ struct RegulatorState {
 struct Regulation {
   RegulatorState state = {};
   std::vector<std::string> end = {};  // uids: one cover at a time
+  bool exact = true;                  // no other would lose less
   std::string message = {};           // "cpu: 88 of 100 in use, 70 are meant to be"
   std::optional<WallTime> look_again = {};
 };

@@ -38,6 +38,7 @@ std::string victim_record_json(const VictimRecord& record) {
   json::Writer to;
   to.object().member("at").string(kube::micro_time_text(record.at));
   to.member("door").string(record.door);
+  if (!record.because.empty()) to.member("because").string(record.because);
   to.member("for").object();
   to.member("namespace").string(record.pod_ns).member("name").string(record.pod_name);
   to.member("uid").string(record.pod_uid).end();
@@ -47,7 +48,8 @@ std::string victim_record_json(const VictimRecord& record) {
   to.member("exact").boolean(record.exact);
   to.member("nodesLookedAt").integer(record.nodes_looked_at);
   to.member("victims").array();
-  for (const VictimRecord::Job& job : record.victims) {
+  for (std::size_t i = 0; i < std::min(kMostVictims, record.victims.size()); ++i) {
+    const VictimRecord::Job& job = record.victims[i];
     to.object().member("namespace").string(job.ns).member("name").string(job.name);
     to.member("uid").string(job.uid);
     write_texts(to, "pods", job.pods, kMostPodsNamed);
@@ -75,6 +77,7 @@ std::optional<VictimRecord> parse_victim_record(std::string_view text) {
   const auto at = kube::parse_time(from["at"].text());
   if (!from.is_object() || !at || !from["victims"].is_array()) return std::nullopt;
   VictimRecord record{.at = *at, .door = from["door"].text()};
+  record.because = from["because"].text();
   record.pod_ns = from["for"]["namespace"].text();
   record.pod_name = from["for"]["name"].text();
   record.pod_uid = from["for"]["uid"].text();
@@ -114,9 +117,11 @@ std::string core_seconds_text(std::int64_t milli) {
 }
 
 std::string victim_text(const VictimRecord& record) {
-  std::string text = fmt::format("{} {} interrupted on {} for {}/{}: ", record.victims.size(),
-                                 record.victims.size() == 1 ? "job" : "jobs", record.node,
-                                 record.pod_ns, record.pod_name);
+  std::string text = fmt::format("{} {} interrupted ", record.victims.size(),
+                                 record.victims.size() == 1 ? "job" : "jobs");
+  text += record.because.empty()
+              ? fmt::format("on {} for {}/{}: ", record.node, record.pod_ns, record.pod_name)
+              : fmt::format("because of {}: ", record.because);
   for (std::size_t i = 0; i < std::min(kMostNamed, record.victims.size()); ++i)
     text += fmt::format("{}{}/{} ({})", i == 0 ? "" : ", ", record.victims[i].ns,
                         record.victims[i].name, core_seconds_text(record.victims[i].cost));

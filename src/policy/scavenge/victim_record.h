@@ -37,6 +37,7 @@ struct VictimRecord {
 
   WallTime at = {};
   std::string door = {};  // "scheduler", "extender", "operator"
+  std::string because = {};  // "cpu: 9 of 10 in use, 7 are meant to be": where it is for no pod
   std::string pod_ns = {}, pod_name = {}, pod_uid = {}, node = {};  // for whom, and where
   std::vector<Job> victims = {};
   std::int64_t cost = 0;
@@ -48,6 +49,10 @@ struct VictimRecord {
   friend bool operator==(const VictimRecord&, const VictimRecord&) = default;
 };
 
+// On the Event that tells a job why it has to go.
+inline constexpr std::string_view kVictimsAnnotation = "berth.dev/victims";
+
+inline constexpr std::size_t kMostVictims = 100;
 inline constexpr std::size_t kMostAlternatives = 10;
 inline constexpr std::size_t kMostPodsNamed = 20;  // of a job
 
@@ -56,7 +61,8 @@ std::string victim_record_json(const VictimRecord&);
 // nullopt: it is no such record. What is missing stays at its default.
 std::optional<VictimRecord> parse_victim_record(std::string_view json);
 
-// "2 jobs interrupted on n3 for shop/web: a/x (120 core-seconds), …; n5 would have lost 300"
+// "2 jobs interrupted on n3 for shop/web: a/x (120 core-seconds), …; n5 would have lost 300", or
+// "1 job interrupted because of cpu: 9 of 10 in use, 7 are meant to be: a/x (120 core-seconds)"
 std::string victim_text(const VictimRecord&);
 std::string core_seconds_text(std::int64_t milli);  // "12.5 core-seconds", "3.2 core-hours"
 

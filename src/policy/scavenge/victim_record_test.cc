@@ -35,6 +35,7 @@ TEST(VictimRecord, ReadsBackAsItWasWritten) {
   VictimRecord plain = record();
   plain.stock_cost.reset();
   plain.alternatives.clear();
+  plain.because = "cpu: 9 of 10 in use, 7 are meant to be";
   EXPECT_EQ(parse_victim_record(victim_record_json(plain)), plain);
 }
 
@@ -43,6 +44,11 @@ TEST(VictimRecord, IsOneSentence) {
             "1 job interrupted on n3 for shop/web: a/x (120.5 core-seconds); n5 would have lost 25 "
             "core-hours");
   VictimRecord many = record();
+  VictimRecord full{.because = "cpu: 9 of 10 in use, 7 are meant to be",
+                    .victims = record().victims};
+  EXPECT_EQ(victim_text(full),
+            "1 job interrupted because of cpu: 9 of 10 in use, 7 are meant to be: a/x (120.5 "
+            "core-seconds)");
   many.victims.resize(5, many.victims.front());
   many.alternatives.clear();
   EXPECT_EQ(victim_text(many),
@@ -53,9 +59,11 @@ TEST(VictimRecord, IsOneSentence) {
 TEST(VictimRecord, LeavesOutWhatIsTooMuchForAnAnnotation) {
   VictimRecord large = record();
   large.victims[0].pods.assign(1000, std::string(60, 'x'));
+  large.victims.resize(3000, {.ns = "a", .name = "y"});
   large.alternatives.resize(5000, large.alternatives[0]);
   const std::string json = victim_record_json(large);
-  EXPECT_LT(json.size(), 5000u);
+  EXPECT_LT(json.size(), 30'000u);
+  EXPECT_EQ(parse_victim_record(json)->victims.size(), kMostVictims);
   EXPECT_EQ(parse_victim_record(json)->alternatives.size(), kMostAlternatives);
 }
 

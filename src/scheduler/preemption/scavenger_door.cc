@@ -211,7 +211,7 @@ void ScavengerDoor::tell(const LostJob& each, const scavenge::VictimRecord& reco
   w.string(fmt::format("{}.{:x}{:x}", each.job.key.name.substr(0, kMostName),
                        static_cast<std::uint64_t>(now().unix_nanos), ++told_));
   w.member("namespace").string(each.job.key.ns).member("annotations").object();
-  w.member(kVictimsAnnotation).string(scavenge::victim_record_json(record)).end().end();
+  w.member(scavenge::kVictimsAnnotation).string(scavenge::victim_record_json(record)).end().end();
   w.member("eventTime").string(kube::micro_time_text(now()));
   w.member("reportingController").string(parts_.reporter);
   w.member("reportingInstance").string(parts_.instance.substr(0, kMostInstance));

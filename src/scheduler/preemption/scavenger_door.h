@@ -21,8 +21,6 @@
 
 namespace berth::scheduler {
 
-// On the Event that tells a job why it has to go: the VictimRecord, as JSON.
-inline constexpr std::string_view kVictimsAnnotation = "berth.dev/victims";
 
 // Loop-confined to its scope's executor; outlives that scope.
 class ScavengerDoor {

@@ -114,8 +114,11 @@ export interface VictimWire {
   id: number;
   time: number;
   door: string;
-  for: { namespace: string; name: string };
-  node: string;
+  /** The pod that needs the room, and where; none: the cluster is too full. */
+  for?: { namespace: string; name: string };
+  node?: string;
+  /** "cpu: 9 of 10 in use, 7 are meant to be". */
+  because?: string;
   cost: number;
   /** False: the search was cut short. */
   exact: boolean;

@@ -46,6 +46,8 @@ it('says who chose where it was not the scheduler', () => {
   expect(doorText(victim({ door: 'operator' }))).toMatch(/^The operator chose/);
   expect(doorText(victim({ door: 'extender' }))).toMatch(/^The extender chose/);
   expect(doorText(victim())).toBe('');
+  expect(doorText(victim({ door: 'operator', for: undefined, because: 'cpu: 9 of 10 in use' }))).toBe('The regulator chose.');
+  expect(lossText(victim({ for: undefined, candidates: [candidate('a', 756_000, true)] }))).toMatch(/no other choice would have lost less\.$/);
 });
 it('compares with a stock scheduler only where that would have lost more', () => {
   expect(stockText(victim({ stockCost: 3_852_000 }))).toBe('A stock scheduler would have lost 5.1 times as much.');

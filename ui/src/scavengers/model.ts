@@ -72,14 +72,14 @@ export function lossText(victim: VictimWire): string {
   const chosen = victim.candidates.filter((one) => one.chosen).length;
   const they = chosen > 1 ? 'Together they' : 'It';
   const lost = victim.cost > 0 ? `${they} lost ${hoursText(coreHours(victim.cost))} core-hours` : `${they} lost nothing`;
-  if (victim.candidates.length <= chosen) return `${lost}; nobody else could have made room.`;
+  if (victim.candidates.length <= chosen && victim.for) return `${lost}; nobody else could have made room.`;
   if (victim.cost === 0) return `${lost}.`;
   return victim.exact ? `${lost}; no other choice would have lost less.` : `${lost}; no cheaper choice was found in time.`;
 }
 
 /** Who chose, where it was not the scheduler that people think of first. */
 export function doorText(victim: VictimWire): string {
-  if (victim.door === 'operator') return 'The operator chose, and made the room itself.';
+  if (victim.door === 'operator') return victim.for ? 'The operator chose, and made the room itself.' : 'The regulator chose.';
   return victim.door === 'extender' ? 'The extender chose, for the scheduler.' : '';
 }
 
