@@ -29,7 +29,8 @@ struct RunningGateway::Parts {
         metrics(shared),
         log(std::move(to)),
         plan(std::move(given)),
-        service(runtime.loop("gateway")) {
+        loop(runtime.loop("gateway")),
+        service(plan.home ? *plan.home : loop) {
     plan.service.runtime = &runtime;
   }
 
@@ -37,6 +38,7 @@ struct RunningGateway::Parts {
   Metrics& metrics;
   Logger log;
   GatewayPlan plan;
+  Executor& loop;  // with sockets
   cluster::Placed<Housed> service;
   std::vector<std::unique_ptr<net::HttpServer>> servers;
 };
@@ -83,14 +85,14 @@ Result<RunningGateway::Ports> RunningGateway::start() {
   options.address = parts.plan.address;
   options.port = parts.plan.port;
   options.tls = parts.plan.tls;
-  auto main = net::HttpServer::start(parts.service.loop(), std::move(options), *doors.main);
+  auto main = net::HttpServer::start(parts.loop, std::move(options), *doors.main);
   if (!main) return tl::unexpected(main.error());
   Ports ports{.main = (*main)->port()};
   parts.servers.push_back(*std::move(main));
   if (doors.compat == nullptr) return ports;
   net::HttpServerOptions near = doors.options;
   near.port = parts.plan.compat_port;
-  auto compat = net::HttpServer::start(parts.service.loop(), std::move(near), *doors.compat);
+  auto compat = net::HttpServer::start(parts.loop, std::move(near), *doors.compat);
   if (!compat) return tl::unexpected(compat.error());
   ports.compat = (*compat)->port();
   parts.servers.push_back(*std::move(compat));

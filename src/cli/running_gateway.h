@@ -27,6 +27,8 @@ struct GatewayPlan {
   std::uint16_t port = 0;  // 0 takes a free one
   std::optional<net::TlsServerOptions> tls = {};
   std::uint16_t compat_port = 0;  // with a compat user: on 127.0.0.1, plain
+  // Stands on the loop "gateway" and tells the cluster's time; null: that loop itself.
+  std::shared_ptr<Executor> home = {};
   // Brings further routes; on the gateway's loop, where what it returns lives and ends.
   std::function<std::shared_ptr<void>(Scope&, gateway::Gateway&, gateway::Scavengers&)> also = {};
 };

@@ -21,6 +21,7 @@
 #include "cli/up_demo.h"
 #include "client/connect.h"
 #include "cluster/applier.h"
+#include "cluster/cluster_time.h"
 #include "cluster/reachable.h"
 #include "controllers/registry.h"
 #include "gateway/observe/hub.h"
@@ -242,9 +243,11 @@ Result<Plan> plan_of(const UpOptions& options) {
 // Everything that lives as long as the command. Made and destroyed on the main loop.
 class Up {
  public:
+  // `outliving` outlives the runtime's threads.
   Up(Runtime& real, Scope& scope, const Plan& plan, const UpOptions& options, Context& context,
-     Finish finish)
-      : real_(real),
+     std::shared_ptr<void>& outliving, Finish finish)
+      : outliving_(outliving),
+        real_(real),
         scope_(scope),
         plan_(plan),
         options_(options),
@@ -315,6 +318,10 @@ class Up {
     way_in_ = cluster_.owner();
     GatewayPlan plan;
     plan.port = static_cast<std::uint16_t>(options_.ui_port);
+    if (auto clock = cluster_.clock()) {
+      plan.home = std::make_shared<cluster::OnClusterTime>(real_.loop("gateway"), std::move(clock));
+      outliving_ = plan.home;
+    }
     plan.also = [this](Scope& scope, gateway::Gateway& gateway, gateway::Scavengers&) {
       return page(scope, gateway);
     };
@@ -369,6 +376,7 @@ class Up {
     demo_->start();
   }
 
+  std::shared_ptr<void>& outliving_;
   Runtime& real_;
   Scope& scope_;
   const Plan& plan_;
@@ -402,8 +410,10 @@ Result<int> run_up(const UpOptions& options, Context& context) {
   const Result<Plan> plan = plan_of(options);
   if (!plan) return tl::unexpected(plan.error());
   allow_many_connections();
+  std::shared_ptr<void> outliving;
   return run_on_loop(kExitOk, [&](Runtime& runtime, Scope& scope, const Logger&, Finish finish) {
-    auto up = std::make_shared<Up>(runtime, scope, *plan, options, context, std::move(finish));
+    auto up =
+        std::make_shared<Up>(runtime, scope, *plan, options, context, outliving, std::move(finish));
     up->start();
     return up;
   });

@@ -56,6 +56,7 @@ class PacedWorld::Gate final : public Executor {
 
 PacedWorld::PacedWorld(Executor& home, Speed speed, Seed seed, std::function<bool()> hold)
     : home_(home),
+      told_(std::make_shared<Told>(home)),
       speed_(speed),
       world_(seed, Order::kFifo, home.clock().wall()),
       hold_(std::move(hold)) {
@@ -130,6 +131,7 @@ void PacedWorld::run() {
     run_times();
   else
     run_max();
+  told_->is(world_.clock().wall());
 }
 
 Duration PacedWorld::scaled(Duration real) const {

@@ -3,6 +3,7 @@
 // that a cluster in virtual time can be reached over sockets.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@ class PacedWorld {
   ~PacedWorld();
 
   World& world() { return world_; }
+  // The world's wall time, for everybody: thread-safe. Its now() is the real loop's, which outlives
+  // it.
+  std::shared_ptr<const Clock> clock() const { return told_; }
   // The way into a lane from outside: post() from any thread. It has no timers.
   std::unique_ptr<Executor> enter(Executor& lane);
   void start();
@@ -44,6 +48,17 @@ class PacedWorld {
 
  private:
   class Gate;
+  class Told final : public Clock {
+   public:
+    explicit Told(const Executor& home) : home_(home), wall_(home.clock().wall().unix_nanos) {}
+    Instant now() const override { return home_.clock().now(); }
+    WallTime wall() const override { return {wall_.load(std::memory_order_relaxed)}; }
+    void is(WallTime wall) { wall_.store(wall.unix_nanos, std::memory_order_relaxed); }
+
+   private:
+    const Executor& home_;
+    std::atomic<std::int64_t> wall_;
+  };
   void run();
   Duration scaled(Duration real) const;
   void run_times();
@@ -52,6 +67,7 @@ class PacedWorld {
   void tell_idle();
 
   Executor& home_;
+  const std::shared_ptr<Told> told_;
   Speed speed_;
   World world_;
   std::function<bool()> hold_;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/cluster_time.h"
+
 namespace berth::cluster {
 namespace {
 
@@ -32,6 +34,23 @@ TEST(PacedWorld, AtTimesTenIsTenTimesAsFarAsRealTime) {
   const Duration passed = it.paced.world().clock().now() - start;
   EXPECT_LE(passed, 30s);
   EXPECT_GE(passed, 29s);
+  it.paced.stop();
+}
+
+TEST(PacedWorld, WhatRunsBesideItTellsItsWallTimeAndKeepsItsOwnTimers) {
+  Paced it("x60");
+  OnClusterTime beside(it.real.loop("gateway"), it.paced.clock());
+  const WallTime began = beside.clock().wall();
+  const Instant start = beside.clock().now();
+  it.paced.start();
+  WallTime seen;
+  beside.at(
+      start + 2s, [&] { seen = beside.clock().wall(); }, Timer::kWork);
+  it.real.run_for(3s);
+  EXPECT_GE(seen - began, 119s);
+  EXPECT_LE(seen - began, 120s);
+  EXPECT_EQ(beside.clock().now() - start, 3s);
+  EXPECT_EQ(beside.clock().wall(), it.paced.world().clock().wall());
   it.paced.stop();
 }
 

@@ -153,6 +153,10 @@ std::unique_ptr<client::Transport> ReachableCluster::owner() {
   return parts_->virtual_time() ? nullptr : parts_->cluster->owner();
 }
 
+std::shared_ptr<const Clock> ReachableCluster::clock() const {
+  return parts_->world ? parts_->world->clock() : nullptr;
+}
+
 Executor& ReachableCluster::scheduler_loop() {
   return parts_->scheduler_gate ? *parts_->scheduler_gate : parts_->cluster->scheduler_loop();
 }

@@ -42,6 +42,8 @@ class ReachableCluster {
   // The way in for this process, as its owner, once ready. Null where time is virtual: callers with
   // deadlines of their own time go through the door there.
   std::unique_ptr<client::Transport> owner();
+  // Whose wall time is the cluster's, thread-safe; once ready. Null where it is everybody's.
+  std::shared_ptr<const Clock> clock() const;
   // The way onto the scheduler's loop, from any thread; once ready.
   Executor& scheduler_loop();
 

@@ -6,10 +6,10 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-export async function up({ nodes = 10, apply = [] } = {}) {
+export async function up({ nodes = 10, apply = [], speed = 'real' } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-journey-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
-  const child = spawn(process.env.BERTH, ['up', '--nodes', String(nodes), '--ephemeral', '--port', '0', '--kubeconfig-out', kubeconfig, ...apply.flatMap((file) => ['--apply', file])], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.env.BERTH, ['up', '--nodes', String(nodes), '--ephemeral', '--port', '0', '--speed', speed, '--kubeconfig-out', kubeconfig, ...apply.flatMap((file) => ['--apply', file])], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   const url = await new Promise((resolve, reject) => {
     child.stdout.on('data', (piece) => {

@@ -64,7 +64,7 @@ void Hub::send(std::string_view event, const std::string& data) {
 
 std::string Hub::beat_json() const {
   json::Writer out;
-  out.object().member("time").integer(millis(scheduler_.clock().wall()));
+  out.object().member("time").integer(millis(scope_.executor().clock().wall()));
   out.member("cluster").string(options_.cluster).member("version").string(options_.version).end();
   return out.take();
 }

@@ -36,7 +36,7 @@ struct VictimRecord {
   };
 
   WallTime at = {};
-  std::string door = {};  // "scheduler", "extender", "operator"
+  std::string door = {};     // "scheduler", "extender", "operator"
   std::string because = {};  // "cpu: 9 of 10 in use, 7 are meant to be": where it is for no pod
   std::string pod_ns = {}, pod_name = {}, pod_uid = {}, node = {};  // for whom, and where
   std::vector<Job> victims = {};
