@@ -23,16 +23,16 @@ export async function up({ nodes = 10, apply = [], speed = 'real' } = {}) {
   const field = (name) => Buffer.from(new RegExp(`${name}: (\\S+)`).exec(config)[1], 'base64');
   const server = /server: (\S+)/.exec(config)[1];
   const identity = { ca: field('certificate-authority-data'), cert: field('client-certificate-data'), key: field('client-key-data') };
-  /** To the API server, as its owner. */
+  /** To the API server, as its owner; a text is sent as the YAML that it is. */
   const api = (method, where, body) =>
     new Promise((resolve, reject) => {
-      const call = request(server + where, { method, ...identity, headers: { 'content-type': method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json' } }, (reply) => {
+      const call = request(server + where, { method, ...identity, headers: { 'content-type': typeof body === 'string' ? 'application/yaml' : method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json' } }, (reply) => {
         let text = '';
         reply.on('data', (piece) => { text += piece; });
         reply.on('end', () => (reply.statusCode < 300 ? resolve(JSON.parse(text)) : reject(new Error(text))));
       });
       call.on('error', reject);
-      call.end(body ? JSON.stringify(body) : undefined);
+      call.end(typeof body === 'string' || !body ? body : JSON.stringify(body));
     });
   const stop = () => new Promise((resolve) => {
     child.removeAllListeners('exit');

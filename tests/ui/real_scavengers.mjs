@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pictures of the Scavengers page in docs/: a real `berth up` whose ordinary load comes and goes. It lives
-// thirty times as fast, so that five minutes of anybody's time are two and a half hours of its own.
+// sixty times as fast, so that five minutes of anybody's time are five hours of its own.
 //   BERTH=build/dev/src/cli/berth node tests/ui/real_scavengers.mjs docs/images [SECONDS]
 import path from 'node:path';
 import { launch, page as open } from './browser.mjs';
@@ -8,7 +8,7 @@ import { up } from './cluster.mjs';
 
 const [, , out = 'docs/images', seconds = '300'] = process.argv;
 const OURS = '/apis/berth.dev/v1alpha1';
-const SPEED = 30;
+const SPEED = 60;
 const cluster = await up({ nodes: 24, speed: `x${SPEED}` });
 const wait = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 const tolerant = (call) => call.catch(() => undefined);
@@ -41,8 +41,8 @@ const deployment = (name, replicas) => ({ apiVersion: 'apps/v1', kind: 'Deployme
 await cluster.api('POST', '/apis/apps/v1/namespaces/shop/deployments', deployment('checkout', 30));
 const end = Date.now() + Number(seconds) * 1000;
 for (let round = 0; Date.now() < end; ++round) {
-  // Waves of an hour and a half, and a burst now and then that wants all there is.
-  const load = 46 + Math.round(16 * Math.sin(round / 18)) + (round % 36 === 24 ? 34 : 0);
+  // Waves of two hours, and a burst now and then.
+  const load = 44 + Math.round(14 * Math.sin(round / 8)) + (round % 16 === 10 ? 12 : 0);
   await tolerant(cluster.api('PATCH', '/apis/apps/v1/namespaces/shop/deployments/checkout', { spec: { replicas: load } }));
   for (const one of programs) {
     if (now() - one.last < one.minutes * 60_000) continue;
