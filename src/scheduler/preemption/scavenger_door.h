@@ -21,7 +21,6 @@
 
 namespace berth::scheduler {
 
-
 // Loop-confined to its scope's executor; outlives that scope.
 class ScavengerDoor {
  public:
