@@ -280,6 +280,7 @@ profiles:
     for (int i = 0; i < nodes_; ++i) names.push_back(fmt::format("node-{}", i));
     const auto all = std::make_shared<const std::vector<std::string>>(names);
     std::size_t kept = 0, asked = 0;
+    std::map<std::string, int> why_none;  // nodes of answers that named none, by reason
     for (const char* round : {"first", "again"}) {
       std::vector<double> took;
       for (std::size_t grant = 0; grant < grants_.size(); ++grant)
@@ -297,7 +298,12 @@ profiles:
           if (!answer || answer->status != 200)
             return fail(Reason::kInternalError, answer ? answer->body : answer.error().message);
           ++asked;
-          kept += json::Slice(answer->body)["NodeNames"].size();
+          const std::size_t named = json::Slice(answer->body)["NodeNames"].size();
+          if (named == 0)
+            for (const char* failed : {"FailedNodes", "FailedAndUnresolvableNodes"})
+              for (const auto& [node, why] : json::Slice(answer->body)[failed].members())
+                ++why_none[why.text()];
+          kept += named;
         }
       std::sort(took.begin(), took.end());
       fmt::print("  extender, {} nodes offered, asked {}: {} calls, p50 {:.2f} ms, p99 {:.2f} ms\n",
@@ -307,6 +313,7 @@ profiles:
     fmt::print("  {} of {} answers named a node; the extender took {:.0f} MB\n", kept, asked,
                bench::peak_mb((*child)->pid()));
     check("an answer each", kept == asked);
+    for (const auto& [why, nodes] : why_none) fmt::print("    {} nodes: {}\n", nodes, why);
     session_->loop().run([&] { client->reset(); });
     return Ok{};
   }
