@@ -109,6 +109,8 @@ class Informer final : private FeedSink {
   // Runs whenever seen() may have grown: after events, bookmarks and snapshots. One listener; set
   // it before start().
   void on_advanced(Task listener) { advanced_ = std::move(listener); }
+  // Runs when withheld() begins to be true. One listener; set it before start().
+  void on_withheld(Task listener) { withheld_ = std::move(listener); }
   void start() {
     BERTH_CHECK(!started_, "an informer starts once");
     started_ = true;
@@ -116,6 +118,8 @@ class Informer final : private FeedSink {
   }
 
   bool synced() const { return feed_.synced(); }
+  // The server has no such kind, or not for us. Both can be true: a kind can go away.
+  bool withheld() const { return feed_.withheld(); }
   kube::Revision seen() const { return feed_.seen(); }
   const FeedStats& stats() const { return feed_.stats(); }
   std::size_t size() const { return entries_.size(); }
@@ -238,6 +242,9 @@ class Informer final : private FeedSink {
   void advanced() override {
     if (advanced_ && !stopped_) advanced_();
   }
+  void withheld_now() override {
+    if (withheld_ && !stopped_) withheld_();
+  }
 
   void add(const kube::Object& object) {
     Entry entry{.value = compile_(object), .revision = object.revision(), .round = round_};
@@ -294,7 +301,7 @@ class Informer final : private FeedSink {
   std::vector<Index> indexes_;
   std::vector<std::unique_ptr<Listener>> handlers_;
   std::vector<Task> waiting_;
-  Task advanced_;
+  Task advanced_, withheld_;
   std::uint32_t round_ = 0;
   bool started_ = false, stopped_ = false;
 };

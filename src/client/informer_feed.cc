@@ -53,6 +53,7 @@ void Feed::perform(const ListWatch::Effects& effects) {
   if (effects.commit) {
     sink_.commit();
     synced_ = true;
+    withheld_ = false;
     if (snapshots_++ > 0) count(stats_.relists, relists_);
     sink_.advanced();
   }
@@ -139,6 +140,7 @@ void Feed::ask_watch(const ListWatch::WatchRequest& watch) {
         if (stream == nullptr || *stream == nullptr)
           return fail_with({.reason = Reason::kInternalError, .message = "a watch was asked for"});
         stream_ = std::move(*stream);
+        withheld_ = false;
         perform(tell(ListWatch::Opened{}));
         arm_quiet();
         read();
@@ -187,6 +189,8 @@ void Feed::on_event(const kube::WatchEvent& event) {
 }
 
 void Feed::fail_with(const Error& error) {
+  const bool withheld = error.reason == Reason::kNotFound || error.reason == Reason::kForbidden;
+  if (withheld && !std::exchange(withheld_, true)) sink_.withheld_now();
   perform(tell(ListWatch::Failed{.failure = failure_of(error), .retry_after = error.retry_after}));
 }
 

@@ -49,8 +49,9 @@ class FeedSink {
   // time, so a lower revision replaces a higher one.
   virtual bool put(kube::Object, kube::Revision floor, bool rewound) = 0;
   virtual bool erase(kube::Object) = 0;
-  virtual void commit() = 0;  // the snapshot is complete: what it did not hold is gone
-  virtual void advanced() {}  // seen() may have grown
+  virtual void commit() = 0;      // the snapshot is complete: what it did not hold is gone
+  virtual void advanced() {}      // seen() may have grown
+  virtual void withheld_now() {}  // the feed is, from now on
 };
 
 // Loop-confined to its scope's executor. `scope`, `transport` and `sink` outlive it.
@@ -60,6 +61,8 @@ class Feed {
   void start();
   void stop();  // ends the running request; nothing is handed over any more
   bool synced() const { return synced_; }
+  // The server said last that it has no such kind, or not for us. It is asked again.
+  bool withheld() const { return withheld_; }
   kube::Revision seen() const { return synced_ ? machine_.seen() : 0; }
   const FeedStats& stats() const { return stats_; }
 
@@ -86,7 +89,7 @@ class Feed {
   ListWatch machine_;
   FeedStats stats_;
   std::optional<Counter> relists_, watch_restarts_, stale_;
-  bool synced_ = false;
+  bool synced_ = false, withheld_ = false;
   std::uint64_t turn_ = 0;  // of the running request; answers to earlier ones are dropped
   ListWatch::ListRequest list_;
   std::string continue_;

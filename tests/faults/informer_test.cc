@@ -93,6 +93,31 @@ TEST_F(InformerTest, StreamsTheStateThenFollowsEveryChange) {
   EXPECT_EQ(server.requests, 1u) << "one WatchList, no list";
 }
 
+TEST_F(InformerTest, SaysThatItsKindIsWithheldUntilItIsServed) {
+  server.set(kPod, pod("a"), on_node("n1"));
+  server.serve({kube::kNode});
+  informer = std::make_unique<Informer<>>(root, transport, Random(5), pods());
+  int told_of = 0;
+  informer->on_withheld([&] { ++told_of; });
+  informer->start();
+  EXPECT_FALSE(informer->withheld()) << "nobody was asked yet";
+  world.run_for(1min);
+  EXPECT_TRUE(informer->withheld());
+  EXPECT_FALSE(informer->synced());
+  EXPECT_EQ(told_of, 1) << "once, however often it is refused";
+  server.serve({});
+  world.run_for(1min);
+  EXPECT_FALSE(informer->withheld());
+  EXPECT_TRUE(informer->has(pod("a")));
+}
+
+TEST_F(InformerTest, AServerThatIsAwayDoesNotWithhold) {
+  transport.set_away(true);
+  start();
+  world.run_for(1min);
+  EXPECT_FALSE(informer->withheld());
+}
+
 // 1
 TEST_F(InformerTest, PerKeyRevisionsRiseStrictly) {
   transport.set({.watch_duplicate = 1});

@@ -26,9 +26,10 @@ class ExtenderService final : public net::HttpHandler {
   ~ExtenderService() override;
 
   void start();
-  // It knows what it needs of one of its two tasks at least: a cluster need not have the kinds of
-  // both.
-  bool ready() const { return feeds_.synced() || scavengers_.synced(); }
+  // All that the cluster has is known. It need not have the kinds of both tasks, but of one.
+  bool ready() const {
+    return feeds_.settled() && scavengers_.settled() && (feeds_.synced() || scavengers_.synced());
+  }
   runtime::SlotFeeds& feeds() { return feeds_; }
   SlotDoor& door() { return door_; }
   ScavengerPreempt& scavengers() { return scavengers_; }

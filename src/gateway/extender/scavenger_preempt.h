@@ -22,7 +22,8 @@ class ScavengerPreempt {
                    scheduler::ProfileSpec profile);
 
   void start();
-  bool synced() const { return feeds_.synced() && (!replica_.started() || replica_.synced()); }
+  bool settled() const { return feeds_.settled() && (!replica_.started() || replica_.synced()); }
+  bool synced() const { return settled() && feeds_.synced(); }
   scheduler::VictimsByNode preempt(scheduler::ExtenderPreemptArgs);
 
   const scheduler::ScavengerDoor& door() const { return door_; }

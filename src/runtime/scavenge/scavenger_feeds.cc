@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/scavenge/scavenger_feeds.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/ours/ours.h"
@@ -46,6 +47,14 @@ void ScavengerFeeds::tell_first() {
   for (Task& task : std::exchange(waiting_, {})) scope_.post(std::move(task));
 }
 
-bool ScavengerFeeds::synced() const { return informers_[0]->synced() || informers_[1]->synced(); }
+bool ScavengerFeeds::settled() const {
+  return std::all_of(informers_.begin(), informers_.end(), [](const auto& informer) {
+    return informer->synced() || informer->withheld();
+  });
+}
+
+bool ScavengerFeeds::synced() const {
+  return settled() && (informers_[0]->synced() || informers_[1]->synced());
+}
 
 }  // namespace berth::runtime

@@ -24,7 +24,9 @@ class ScavengerFeeds {
   // Runs once there is a job with pods; never inline. For who has much to do then, and nothing
   // before.
   void on_first_job(Task);
-  // Everything that the cluster serves of it was read once: jobs of one group at least.
+  // Of every kind it is known what there is, be it that the cluster does not have the kind.
+  bool settled() const;
+  // Settled, and the cluster has scavenger jobs of one group at least.
   bool synced() const;
   scavenge::Board& board() { return board_; }
   const scavenge::Board& board() const { return board_; }

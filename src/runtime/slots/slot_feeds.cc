@@ -38,11 +38,18 @@ SlotFeeds::Informer& SlotFeeds::follow(client::FeedOptions feed, const Random& r
        .updated = [this](const kube::Object&, const kube::Object& after) { board_.put(after); },
        .deleted = [this](const kube::Object& last) { board_.remove(last); }});
   informer.on_synced([this] { tell_synced(); });
+  informer.on_withheld([this] { tell_synced(); });
   return informer;
 }
 
 void SlotFeeds::start() {
   for (const auto& informer : informers_) informer->start();
+}
+
+bool SlotFeeds::settled() const {
+  return std::all_of(informers_.begin(), informers_.end(), [](const auto& informer) {
+    return informer->synced() || informer->withheld();
+  });
 }
 
 bool SlotFeeds::synced() const {
@@ -51,7 +58,7 @@ bool SlotFeeds::synced() const {
                        informers_.begin() + static_cast<std::ptrdiff_t>(from + count),
                        [](const auto& informer) { return informer->synced(); });
   };
-  if (!all(0, kCommon)) return false;
+  if (!settled() || !all(0, kCommon)) return false;
   for (std::size_t at = kCommon; at < informers_.size(); at += kOfGroup)
     if (all(at, kOfGroup)) return true;
   return false;

@@ -19,7 +19,9 @@ class SlotFeeds {
   ~SlotFeeds();
 
   void start();
-  // Nodes, pods, and all kinds of one group at least: a cluster need not have both.
+  // Of every kind it is known what there is, be it that the cluster does not have the kind.
+  bool settled() const;
+  // Settled, and all that slots need is there. A cluster need not have the kinds of both groups.
   bool synced() const;
   void on_synced(Task);  // never inline
   slots::SlotBoard& board() { return board_; }
