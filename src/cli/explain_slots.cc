@@ -2,17 +2,12 @@
 #include "cli/explain_slots.h"
 
 #include <charconv>
-#include <memory>
-#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "cli/manifests.h"
-#include "cli/on_cluster.h"
+#include "cli/listing.h"
 #include "cli/wrap.h"
-#include "client/api.h"
-#include "controllers/diagnosis.h"
-#include "controllers/listed.h"
 
 namespace berth::cli {
 namespace {
@@ -47,79 +42,6 @@ Result<Diagnosis> diagnose(const ExplainSlotsOptions& options, const runtime::Vi
   return controllers::diagnose_slot(view, {ns, slot->testbed}, slot->number, now);
 }
 
-Result<int> print(const ExplainSlotsOptions& options, const runtime::View& view,
-                  const std::string& ns, WallTime now, Context& context) {
-  const Result<Diagnosis> said = diagnose(options, view, ns, now);
-  if (!said) return tl::unexpected(said.error());
-  return print_diagnosis(*said, options.output, context);
-}
-
-// Lists kind by kind, then diagnoses and prints. Lists and not informers, so that what may not be
-// read is an error and not a wait.
-class LiveDiagnosis {
- public:
-  LiveDiagnosis(Scope& scope, std::unique_ptr<client::Cluster> cluster,
-                const ExplainSlotsOptions& options, Context& context, Finish finish)
-      : scope_(scope),
-        options_(options),
-        context_(context),
-        finish_(std::move(finish)),
-        cluster_(std::move(cluster)),
-        api_(scope, *cluster_->transport, Random::from_entropy(), nullptr, {.attempts = 3}),
-        kinds_(controllers::kinds_to_diagnose()) {}
-
-  void list(std::size_t at = 0) {
-    if (at == kinds_.size())
-      return finish_(print(options_, runtime::View(listed_), cluster_->ns,
-                           scope_.executor().clock().wall(), context_));
-    const kube::KindId kind = kinds_[at];
-    kube::Options options;
-    if (kind == kube::kPod) options.label_selector = controllers::kPodsToDiagnose;
-    api_.list_all(kind, "", options,
-                  scope_.done<kube::ObjectList>(kNoLimit, [this, at](Result<kube::ObjectList> got) {
-                    if (!got) return failed(at, std::move(got.error()));
-                    for (const kube::Object& object : got->items) listed_.add(object);
-                    list(at + 1);
-                  }));
-  }
-
- private:
-  void failed(std::size_t at, Error error) {
-    const kube::Kind& kind = kube::kind_of(kinds_[at]);
-    if (error.reason == Reason::kNotFound)
-      error.message =
-          fmt::format("the cluster has no kind {}.{}: berth install prints what has to be there",
-                      kind.plural, kind.group);
-    finish_(tl::unexpected(asked_of(*cluster_, std::move(error))));
-  }
-
-  Scope& scope_;
-  const ExplainSlotsOptions& options_;
-  Context& context_;
-  Finish finish_;
-  std::unique_ptr<client::Cluster> cluster_;
-  client::Api api_;
-  std::vector<kube::KindId> kinds_;
-  controllers::Listed listed_;
-};
-
-Result<int> from_files(const ExplainSlotsOptions& options, Context& context) {
-  Manifests all;
-  for (const std::string& file : options.files)
-    if (Result<Ok> read = all.read(file); !read) return tl::unexpected(std::move(read.error()));
-  controllers::Listed listed;
-  std::optional<WallTime> newest;
-  for (const kube::KindId kind : controllers::kinds_to_diagnose())
-    for (const kube::Object& object : all.of(kind)) {
-      listed.add(object);
-      if (object.created()) newest = std::max(newest.value_or(WallTime{}), *object.created());
-    }
-  // Files have no now: an hour after the last of them was made.
-  return print(options, runtime::View(listed),
-               options.connect.ns.empty() ? "default" : options.connect.ns,
-               newest.value_or(WallTime{}) + 1h, context);
-}
-
 }  // namespace
 
 Result<int> print_diagnosis(const Diagnosis& said, std::string_view output, Context& context) {
@@ -144,14 +66,17 @@ Result<int> print_diagnosis(const Diagnosis& said, std::string_view output, Cont
 Result<int> explain_slots(const ExplainSlotsOptions& options, Context& context) {
   if (options.subject == "slot")
     if (const auto good = slot_named(options.name); !good) return tl::unexpected(good.error());
-  if (!options.files.empty()) return from_files(options, context);
-  return run_on_cluster(kExitFailed, options.connect,
-                        [&](Scope& scope, auto cluster, Finish finish) {
-                          auto live = std::make_shared<LiveDiagnosis>(
-                              scope, std::move(cluster), options, context, std::move(finish));
-                          live->list();
-                          return live;
-                        });
+  std::vector<Wanted> wanted;
+  for (const kube::KindId kind : controllers::kinds_to_diagnose()) {
+    wanted.push_back({.kind = kind});
+    if (kind == kube::kPod) wanted.back().options.label_selector = controllers::kPodsToDiagnose;
+  }
+  return look_at(
+      options.files, options.connect, std::move(wanted), [&](const Listing& seen) -> Result<int> {
+        const auto said = diagnose(options, runtime::View(seen.objects), seen.ns, seen.now);
+        if (!said) return tl::unexpected(said.error());
+        return print_diagnosis(*said, options.output, context);
+      });
 }
 
 }  // namespace berth::cli
