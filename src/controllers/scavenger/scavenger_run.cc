@@ -5,14 +5,13 @@
 #include "controllers/scavenger/scavenger_run.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "controllers/pods.h"
 #include "controllers/scavenger/attempt_end.h"
 #include "controllers/scavenger/checkpoints.h"
+#include "controllers/scavenger/cost_writes.h"
 #include "controllers/scavenger/job_builder.h"
 #include "controllers/scavenger/mpi_builder.h"
 #include "controllers/scavenger/reclaim.h"
@@ -42,51 +41,6 @@ constexpr Duration kUnservedPatience = 10s;
 constexpr Duration kServerPatience = 1s;
 constexpr Duration kReportsApart = 10s;
 
-// What is kept from run to run: since when the server refuses a Job, and when the cost was written,
-// as often as the budget lets it be.
-struct Notes {
-  std::int64_t refused = 0;
-  std::vector<std::int64_t> wrote = {};
-
-  static Notes parse(std::string_view text) {
-    Notes notes;
-    for (bool first = true; !text.empty(); first = false) {
-      std::int64_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
-      if (first)
-        notes.refused = value;
-      else
-        notes.wrote.push_back(value);
-    }
-    return notes;
-  }
-  std::string text() const {
-    return wrote.empty() && refused == 0 ? std::string()
-                                         : fmt::format("{} {}", refused, fmt::join(wrote, " "));
-  }
-  // The window lets the cost be written so often.
-  static std::size_t budget(const scavenge::CostBasis& basis) {
-    return static_cast<std::size_t>(std::max(1, basis.steps)) + 2;
-  }
-  void write(const scavenge::CostBasis& basis, WallTime now) {
-    wrote.push_back(now.unix_nanos);
-    if (wrote.size() > budget(basis))
-      wrote.erase(wrote.begin(), wrote.end() - static_cast<std::ptrdiff_t>(budget(basis)));
-  }
-  // What changes little waits until its share of the window has passed; what changes much, only
-  // until there is anything left of the budget.
-  WallTime may_write(const scavenge::CostBasis& basis, bool much) const {
-    WallTime at = {};
-    if (wrote.size() >= budget(basis))
-      at = WallTime{wrote[wrote.size() - budget(basis)]} + basis.window;
-    if (!much && !wrote.empty())
-      at = std::max(
-          at, WallTime{wrote.back()} + basis.window / static_cast<std::int64_t>(budget(basis)));
-    return at;
-  }
-};
-
 class ScavengerRun {
  public:
   ScavengerRun(const View& view, const ScavengerOptions& options, const Object& object,
@@ -102,7 +56,7 @@ class ScavengerRun {
         sight_(view, job_, members_ ? members_->pods() : 0, now),
         status_(object.status()),
         conditions_(status_["conditions"]),
-        notes_(Notes::parse(view.remembered())),
+        notes_(CostWrites::parse(view.remembered())),
         state_(state()) {}
 
   Plan plan() {
@@ -373,7 +327,7 @@ class ScavengerRun {
     if (!basis) return Input::kStep;
     if (report && report->at - basis->since >= kReportsApart) {
       const bool much = report->at - basis->since >=
-                        basis->window / static_cast<std::int64_t>(Notes::budget(*basis));
+                        basis->window / static_cast<std::int64_t>(CostWrites::budget(*basis));
       const WallTime due = notes_.may_write(*basis, much);
       if (now_ >= due || !basis->reported) {
         report_ = report;
@@ -501,7 +455,7 @@ class ScavengerRun {
     wrote(basis);
   }
   void wrote(const scavenge::CostBasis& basis) {
-    notes_.write(basis, now_);
+    notes_.wrote(basis, now_);
     plan_.again_at(scavenge::next_step(basis, now_));
     status_.number("observedGeneration", object_.generation());
     write_ = true;
@@ -659,7 +613,7 @@ class ScavengerRun {
   ScavengerSight sight_;
   StatusDraft status_;
   Conditions conditions_;
-  Notes notes_;
+  CostWrites notes_;
   State state_;
   std::string missing_;
   std::string_view missing_reason_;
