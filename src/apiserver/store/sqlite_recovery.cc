@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/store/replacement.h"
 #include "apiserver/store/sqlite_state.h"
 
 namespace berth::apiserver {
@@ -141,28 +142,6 @@ class Reader {
   std::set<std::string> keys_;
 };
 
-// Out of the way, but not thrown away. Where it went.
-Result<fs::path> put_aside(const fs::path& folder) {
-  std::error_code failed;
-  fs::path to;
-  for (int i = 1;; ++i) {
-    to = folder / fmt::format("damaged-{}", i);
-    if (!fs::exists(to, failed)) break;
-  }
-  fs::create_directory(to, failed);
-  for (const std::string& name :
-       {std::string(SqliteJournal::kDatabase), SqliteJournal::kDatabase + std::string("-wal"),
-        SqliteJournal::kDatabase + std::string("-shm"), std::string(SqliteJournal::kMark)}) {
-    if (!fs::exists(folder / name, failed)) continue;
-    fs::rename(folder / name, to / name, failed);
-    if (failed)
-      return fail(Reason::kInternalError,
-                  fmt::format("{} cannot be moved to {}: {}", (folder / name).string(), to.string(),
-                              failed.message()));
-  }
-  return to;
-}
-
 }  // namespace
 
 bool SqliteJournal::State::open_database() {
@@ -231,6 +210,8 @@ Result<Recovered> SqliteJournal::State::recover(Recovery how) {
                 fmt::format("{}: {}", options.folder.string(), failed.message()));
   if (Result<Ok> locked = lock.take(options.folder); !locked)
     return tl::unexpected(std::move(locked.error()));
+  if (Result<Ok> old = Replacement(options.folder).take_back(); !old)
+    return tl::unexpected(std::move(old.error()));
 
   const bool had_database = fs::exists(path(kDatabase), failed);
   const bool had_mark = fs::exists(path(kMark), failed);
@@ -289,18 +270,39 @@ Result<Recovered> SqliteJournal::State::recover(Recovery how) {
     return tl::unexpected(damaged(options.folder.string(), found));
   }
 
-  db = Sqlite();
-  mark = MarkFile();
-  const Result<fs::path> aside = put_aside(options.folder);
-  if (!aside) return tl::unexpected(aside.error());
   recovered.revision = std::max({recovered.revision, marked, reader.newest, Revision{1}});
   recovered.reserved = std::max(recovered.revision, recovered.reserved) + kAmple;
-  recovered.lost = std::move(found);
+  if (Result<Ok> replaced = replace_by(recovered); !replaced)
+    return tl::unexpected(std::move(replaced.error()));
+  recovered.rows.clear();
+  Result<Recovered> whole = recover(Recovery::kWhole);
+  if (whole) whole->lost = std::move(found);
+  return whole;
+}
+
+// What is intact stands beside what is damaged before anything of that is touched.
+Result<Ok> SqliteJournal::State::replace_by(const Recovered& intact) {
+  db = Sqlite();
+  mark = MarkFile();
+  Replacement replacement(options.folder);
+  if (Result<Ok> begun = replacement.begin(); !begun) return begun;
+  SqliteOptions beside = options;
+  beside.folder = replacement.place();
+  if (Result<Ok> built = State(disk, checkpoints, std::move(beside)).build(intact); !built) {
+    if (Result<Ok> undone = replacement.take_back(); !undone) return undone;
+    return built;
+  }
+  return replacement.finish();
+}
+
+Result<Ok> SqliteJournal::State::build(const Recovered& with) {
   if (!open_database())
-    return fail(Reason::kInternalError, fmt::format("{} cannot be made anew", path(kDatabase)));
-  if (Result<Ok> made = start_anew(recovered); !made)
-    return tl::unexpected(std::move(made.error()));
-  return recovered;
+    return fail(Reason::kInternalError, fmt::format("{} cannot be made: {}", path(kDatabase),
+                                                    db ? db.error() : "no access"));
+  if (Result<Ok> made = start_anew(with); !made) return made;
+  if (!db.checkpoint(true))
+    return fail(Reason::kInternalError, fmt::format("{}: {}", path(kDatabase), db.error()));
+  return Ok{};
 }
 
 }  // namespace berth::apiserver

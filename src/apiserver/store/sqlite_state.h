@@ -56,7 +56,9 @@ struct SqliteJournal::State : std::enable_shared_from_this<State> {
 
   // sqlite_recovery.cc
   Result<Recovered> recover(Recovery);
-  Result<Ok> start_anew(const Recovered& with);  // a database of these rows where there is none
+  Result<Ok> start_anew(const Recovered& with);    // a database of these rows where there is none
+  Result<Ok> replace_by(const Recovered& intact);  // the old files go to damaged-N
+  Result<Ok> build(const Recovered& with);  // in a folder of its own, all of it in the database
   bool open_database();
   bool prepare();
 
