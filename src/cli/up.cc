@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,8 +17,10 @@
 #include "cli/on_loop.h"
 #include "cli/running_gateway.h"
 #include "cli/scheduler_config.h"
+#include "cli/up_address.h"
 #include "cli/up_demo.h"
 #include "client/connect.h"
+#include "client/http_transport.h"
 #include "cluster/applier.h"
 #include "cluster/cluster_time.h"
 #include "cluster/reachable.h"
@@ -39,7 +40,7 @@ namespace fs = std::filesystem;
 struct UpOptions {
   std::string nodes = "10";
   std::int64_t port = 6443, ui_port = 0;
-  std::string bind_address = "127.0.0.1";
+  UpAddress address = {};
   std::string kubeconfig_out = "berth.kubeconfig";
   std::string data_dir;
   bool ephemeral = false, fsync = false, salvage = false, demo = false;
@@ -98,11 +99,7 @@ Result<Ok> check(const UpOptions& options) {
   if (options.ui_port < 0 || options.ui_port > 65535)
     return tl::unexpected(usage_error(
         fmt::format("--ui-port {}: a port is 0 to 65535 (0: a free one)", options.ui_port)));
-  in6_addr ignored{};
-  if (inet_pton(AF_INET, options.bind_address.c_str(), &ignored) != 1)
-    return tl::unexpected(usage_error(
-        fmt::format("--bind-address {}: not an IPv4 address; write one like 127.0.0.1 or 0.0.0.0",
-                    options.bind_address)));
+  if (Result<Ok> good = options.address.check(); !good) return good;
   if (options.ephemeral && !options.data_dir.empty())
     return tl::unexpected(
         usage_error("--ephemeral keeps nothing and --data-dir keeps everything; give one of them"));
@@ -188,7 +185,8 @@ Result<Ok> read_lab(const UpOptions& options, cluster::ClusterOptions& parts) {
 Result<Plan> plan_of(const UpOptions& options) {
   if (Result<Ok> good = check(options); !good) return tl::unexpected(good.error());
   Plan plan;
-  plan.cluster.address = options.bind_address;
+  plan.cluster.address = options.address.bound;
+  plan.cluster.advertised = options.address.for_others();
   plan.cluster.port = static_cast<std::uint16_t>(options.port);
   plan.cluster.seed = static_cast<std::uint64_t>(options.seed);
   cluster::ClusterOptions& parts = plan.cluster.cluster;
@@ -228,9 +226,7 @@ Result<Plan> plan_of(const UpOptions& options) {
   if (!job_kinds) return tl::unexpected(job_kinds.error());
   parts.job_kinds = *std::move(job_kinds);
   parts.executors = options.executors;
-  const std::optional<fs::path> pki =
-      parts.data_dir ? std::optional(*parts.data_dir / "pki") : std::nullopt;
-  auto identity = cluster::identity_in(pki, {"127.0.0.1", "10.96.0.1", options.bind_address});
+  auto identity = options.address.identity(parts.data_dir);
   if (!identity) return tl::unexpected(identity.error());
   plan.cluster.identity = *std::move(identity);
   parts.token_key = plan.cluster.identity.token_key;
@@ -293,15 +289,19 @@ class Up {
         !written)
       return finish_(tl::unexpected(written.error()));
     kubeconfig_ = kubeconfig;
-    auto itself = client::connect(
-        real_, {.kubeconfig = options_.kubeconfig_out, .context = "", .ns = ""}, log_);
+    auto config =
+        client::choose_cluster(client::Surroundings::real(),
+                               {.kubeconfig = options_.kubeconfig_out, .context = "", .ns = ""});
+    if (!config) return finish_(tl::unexpected(config.error()));
+    config->url.origin.host = options_.address.for_ourselves();
+    auto itself = client::HttpTransport::create(real_, *std::move(config), log_);
     if (!itself) return finish_(tl::unexpected(itself.error()));
     itself_ = *std::move(itself);
     if (Result<Ok> started = start_gateway(); !started)
       return finish_(tl::unexpected(started.error()));
     if (plan_.manifests.empty()) return tell(*url);
-    applier_ = std::make_unique<cluster::Applier>(scope_, *itself_->transport,
-                                                  Random::from_entropy(), "berth-up");
+    applier_ =
+        std::make_unique<cluster::Applier>(scope_, *itself_, Random::from_entropy(), "berth-up");
     applier_->apply(plan_.manifests, [this, url = *url](const auto& refused) {
       for (const cluster::ApplyError& one : refused)
         context_.err << fmt::format("berth up: {}\n", one.text());
@@ -325,8 +325,8 @@ class Up {
     plan.also = [this](Scope& scope, gateway::Gateway& gateway, gateway::Scavengers&) {
       return page(scope, gateway);
     };
-    gateway_ = std::make_unique<RunningGateway>(real_, way_in_ ? *way_in_ : *itself_->transport,
-                                                metrics_, log_, std::move(plan));
+    gateway_ = std::make_unique<RunningGateway>(real_, way_in_ ? *way_in_ : *itself_, metrics_,
+                                                log_, std::move(plan));
     const auto ports = gateway_->start();
     if (!ports) return tl::unexpected(ports.error());
     *gateway_port_ = ports->main;
@@ -343,9 +343,9 @@ class Up {
     gateway::HubOptions options{.version = BERTH_VERSION};
     for (const scheduler::ProfileConfig& profile : config->profiles)
       options.profiles.push_back(profile.spec);
-    auto hub = std::make_shared<gateway::Hub>(
-        scope, real_, way_in_ ? *way_in_ : *itself_->transport, Random::from_entropy(), tap_,
-        cluster_.scheduler_loop(), std::move(options));
+    auto hub = std::make_shared<gateway::Hub>(scope, real_, way_in_ ? *way_in_ : *itself_,
+                                              Random::from_entropy(), tap_,
+                                              cluster_.scheduler_loop(), std::move(options));
     hub->mount(gateway.routes());
     return hub;
   }
@@ -371,8 +371,7 @@ class Up {
     }
     const std::string footer = fmt::format("Look at it yourself, in another terminal:\n{}", next);
     if (!context_.terminal) context_.out << footer << std::flush;
-    demo_ = std::make_unique<Demo>(scope_, *itself_->transport, Random::from_entropy(), context_,
-                                   footer);
+    demo_ = std::make_unique<Demo>(scope_, *itself_, Random::from_entropy(), context_, footer);
     demo_->start();
   }
 
@@ -390,7 +389,7 @@ class Up {
   const std::shared_ptr<std::atomic<std::uint16_t>> gateway_port_ =
       std::make_shared<std::atomic<std::uint16_t>>(0);  // 0: it does not run yet
   cluster::ReachableCluster cluster_;
-  std::unique_ptr<client::Cluster> itself_;
+  std::unique_ptr<client::Transport> itself_;
   std::unique_ptr<client::Transport> way_in_;  // null where time is virtual
   std::unique_ptr<RunningGateway> gateway_;
   std::string page_;
@@ -425,9 +424,15 @@ Command up() {
   auto options = std::make_shared<UpOptions>();
   Command command("up", "Start a Kubernetes cluster in this process, with simulated nodes");
   command
-      .flag("--nodes", &options->nodes, "how many nodes, or a file with Node manifests", "N|FILE")
+      .flag(
+          "--nodes", &options->nodes,
+          "how many nodes, or a file with Node manifests; default: 10 in a new cluster, those that "
+          "there are in any other",
+          "N|FILE")
       .flag("--port", &options->port, "serve the API here; 0: on a free port", "PORT")
-      .flag("--bind-address", &options->bind_address, "and on this address", "IP")
+      .flag("--bind-address", &options->address.bound, "and on this address", "IP")
+      .flag("--advertise-address", &options->address.advertised,
+            "by which others find it; default: the bound one, or the host's", "IP")
       .flag("--ui-port", &options->ui_port,
             "serve the external-scheduler interface and the page here, on 127.0.0.1; 0: on a free "
             "port",

@@ -17,6 +17,7 @@ TEST(Up, SaysWhatIsWrongWithItsFlagsBeforeAnythingStarts) {
   } cases[] = {
       {{"--port", "70000"}, "--port 70000: a port is 0 to 65535 (0: a free one)"},
       {{"--bind-address", "here"}, "--bind-address here: not an IPv4 address"},
+      {{"--advertise-address", "0.0.0.0"}, "--advertise-address 0.0.0.0: not an IPv4 address that"},
       {{"--speed", "fast"}, "--speed fast: write real, max, or a factor like x60"},
       {{"--data-dir", "d"}, "give one of them"},
       {{"--without", "etcd"}, "what can be left out is scheduler, controllers, nodes and gateway"},

@@ -97,7 +97,8 @@ Result<Ok> write_private_file(const std::filesystem::path& path, std::string_vie
 }
 
 Result<Identity> identity_in(const std::optional<std::filesystem::path>& folder,
-                             const std::vector<std::string>& addresses) {
+                             const std::vector<std::string>& addresses,
+                             const std::vector<std::string>& hosts) {
   if (folder) {
     std::error_code failed;
     std::filesystem::create_directories(*folder, failed);
@@ -118,11 +119,12 @@ Result<Identity> identity_in(const std::optional<std::filesystem::path>& folder,
   });
   if (!admin) return tl::unexpected(admin.error());
   identity.admin = *std::move(admin);
-  Result<net::KeyPair> server = net::issue_certificate(
-      identity.authority,
-      {.common_name = "kube-apiserver",
-       .dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-       .ip_addresses = addresses});
+  net::CertificateRequest names{
+      .common_name = "kube-apiserver",
+      .dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
+      .ip_addresses = addresses};
+  names.dns_names.insert(names.dns_names.end(), hosts.begin(), hosts.end());
+  Result<net::KeyPair> server = net::issue_certificate(identity.authority, names);
   if (!server) return tl::unexpected(server.error());
   identity.server = *std::move(server);
   Result<std::string> key = kept(folder ? std::optional(*folder / "tokens.key") : std::nullopt,

@@ -19,9 +19,11 @@ struct Identity {
 };
 
 // With a folder: what is kept there, or made there now, readable to the owner alone, so that a
-// kubeconfig stays good when the cluster starts again. The server's certificate is always new.
+// kubeconfig stays good when the cluster starts again. The server's certificate is always new, for
+// these addresses and hosts besides the names that every cluster has inside of itself.
 Result<Identity> identity_in(const std::optional<std::filesystem::path>& folder,
-                             const std::vector<std::string>& addresses);
+                             const std::vector<std::string>& addresses,
+                             const std::vector<std::string>& hosts = {});
 
 // A kubeconfig for the owner, everything inside it.
 std::string kubeconfig_for(const Identity&, std::string_view url);

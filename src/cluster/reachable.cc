@@ -129,7 +129,7 @@ Result<std::string> ReachableCluster::Parts::open() {
   auto listening = net::HttpServer::start(door.loop(), std::move(http), *door.get());
   if (!listening) return tl::unexpected(listening.error());
   server = *std::move(listening);
-  const std::string address = options.address == "0.0.0.0" ? "127.0.0.1" : options.address;
+  const std::string& address = options.advertised.empty() ? options.address : options.advertised;
   cluster->reached_at(address, server->port());
   return fmt::format("https://{}:{}", address, server->port());
 }

@@ -22,8 +22,9 @@ struct ReachableOptions {
   ClusterOptions cluster = {};
   Speed speed = {};
   Identity identity = {};
-  std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0 takes a free one
+  std::string address = "127.0.0.1";  // to be bound to
+  std::string advertised = {};        // by which others find it; "": the same
+  std::uint16_t port = 0;             // 0 takes a free one
   std::uint64_t seed = 1;
 };
 
