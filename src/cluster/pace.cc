@@ -54,11 +54,12 @@ class PacedWorld::Gate final : public Executor {
   Executor& lane_;
 };
 
-PacedWorld::PacedWorld(Executor& home, Speed speed, Seed seed, std::function<bool()> hold)
+PacedWorld::PacedWorld(Executor& home, Speed speed, Seed seed, WallTime earliest,
+                       std::function<bool()> hold)
     : home_(home),
-      told_(std::make_shared<Told>(home)),
       speed_(speed),
-      world_(seed, Order::kFifo, home.clock().wall()),
+      world_(seed, Order::kFifo, std::max(home.clock().wall(), earliest)),
+      told_(std::make_shared<Told>(home, world_.clock().wall())),
       hold_(std::move(hold)) {
   BERTH_CHECK(speed.mode != Speed::Mode::kReal);
 }

@@ -27,9 +27,10 @@ std::optional<Speed> parse_speed(std::string_view);
 // to it as well, but for enter().
 class PacedWorld {
  public:
+  // It begins now, or at `earliest` if that is later.
   // `hold`: asked at every stop of time; while it is true, time at full speed does not go on. A
   // second of real time later it goes on nevertheless, so that nobody waits for himself.
-  PacedWorld(Executor& home, Speed, Seed, std::function<bool()> hold);
+  PacedWorld(Executor& home, Speed, Seed, WallTime earliest, std::function<bool()> hold);
   ~PacedWorld();
 
   World& world() { return world_; }
@@ -50,7 +51,7 @@ class PacedWorld {
   class Gate;
   class Told final : public Clock {
    public:
-    explicit Told(const Executor& home) : home_(home), wall_(home.clock().wall().unix_nanos) {}
+    Told(const Executor& home, WallTime wall) : home_(home), wall_(wall.unix_nanos) {}
     Instant now() const override { return home_.clock().now(); }
     WallTime wall() const override { return {wall_.load(std::memory_order_relaxed)}; }
     void is(WallTime wall) { wall_.store(wall.unix_nanos, std::memory_order_relaxed); }
@@ -67,9 +68,9 @@ class PacedWorld {
   void tell_idle();
 
   Executor& home_;
-  const std::shared_ptr<Told> told_;
   Speed speed_;
   World world_;
+  const std::shared_ptr<Told> told_;
   std::function<bool()> hold_;
   Instant real_start_{}, virtual_start_{};
   std::optional<Instant> held_since_;

@@ -10,8 +10,8 @@ namespace berth::cluster {
 namespace {
 
 struct Paced {
-  explicit Paced(std::string_view speed)
-      : paced(real.loop("world"), *parse_speed(speed), 1, [this] { return held; }) {}
+  explicit Paced(std::string_view speed, WallTime earliest = {})
+      : paced(real.loop("world"), *parse_speed(speed), 1, earliest, [this] { return held; }) {}
 
   World real{1};
   bool held = false;
@@ -35,6 +35,16 @@ TEST(PacedWorld, AtTimesTenIsTenTimesAsFarAsRealTime) {
   EXPECT_LE(passed, 30s);
   EXPECT_GE(passed, 29s);
   it.paced.stop();
+}
+
+TEST(PacedWorld, BeginsWhereItWasUnlessRealTimeIsFurther) {
+  for (const char* speed : {"max", "x60"}) {
+    Paced ahead(speed, World::kNewYear2026 + 36h);
+    EXPECT_EQ(ahead.paced.world().clock().wall(), World::kNewYear2026 + 36h);
+    EXPECT_EQ(ahead.paced.clock()->wall(), World::kNewYear2026 + 36h);
+    Paced behind(speed, World::kNewYear2026 - 36h);
+    EXPECT_EQ(behind.paced.world().clock().wall(), World::kNewYear2026);
+  }
 }
 
 TEST(PacedWorld, WhatRunsBesideItTellsItsWallTimeAndKeepsItsOwnTimers) {

@@ -8,6 +8,7 @@
 #include "apiserver/http/door.h"
 #include "apiserver/serve/server.h"
 #include "apiserver/webhooks_http/http_webhook_caller.h"
+#include "cluster/kept_time.h"
 #include "cluster/own_webhooks.h"
 #include "cluster/placed.h"
 #include "controllers/admission/door.h"
@@ -16,6 +17,8 @@
 
 namespace berth::cluster {
 namespace {
+
+namespace fs = std::filesystem;
 
 void run_there(Executor& loop, const std::function<void()>& what) {
   std::promise<void> done;
@@ -44,7 +47,8 @@ struct ReachableCluster::Parts {
 
   bool virtual_time() const { return options.speed.mode != Speed::Mode::kReal; }
   Executor& home() { return real.loop(virtual_time() ? "world" : "api"); }
-  void build();
+  Result<Ok> build();
+  fs::path time_file() const { return *options.cluster.data_dir / "time"; }
   Result<std::string> open();
   Result<Ok> answer_webhooks();
 
@@ -52,7 +56,8 @@ struct ReachableCluster::Parts {
   Metrics& metrics;
   Logger log;
   ReachableOptions options;
-  std::unique_ptr<PacedWorld> world;  // where time is virtual
+  std::unique_ptr<PacedWorld> world;       // where time is virtual
+  std::unique_ptr<TimeKeeper> timekeeper;  // there, if anything is kept
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Executor> gate, scheduler_gate;  // into the world
   bool answering = false;
@@ -63,11 +68,13 @@ struct ReachableCluster::Parts {
   std::unique_ptr<net::HttpServer> admission_server;
 };
 
-void ReachableCluster::Parts::build() {
+Result<Ok> ReachableCluster::Parts::build() {
   Runtime* places = &real;
   ClusterOptions parts = options.cluster;
   if (virtual_time()) {
-    world = std::make_unique<PacedWorld>(home(), options.speed, options.seed, [this] {
+    const Result<WallTime> kept = parts.data_dir ? kept_time(time_file()) : WallTime{};
+    if (!kept) return tl::unexpected(kept.error());
+    world = std::make_unique<PacedWorld>(home(), options.speed, options.seed, *kept, [this] {
       // Whoever waits for time to pass does not hold it up.
       return answering && cluster->server().open_requests() > world->waiting();
     });
@@ -85,6 +92,7 @@ void ReachableCluster::Parts::build() {
     gate = world->enter(cluster->api_loop());
     scheduler_gate = world->enter(cluster->scheduler_loop());
   }
+  return Ok{};
 }
 
 // Made anew at every start, like the server's own certificate, for as long as that may run.
@@ -108,6 +116,8 @@ Result<Ok> ReachableCluster::Parts::answer_webhooks() {
 
 Result<std::string> ReachableCluster::Parts::open() {
   answering = true;
+  if (world && options.cluster.data_dir)
+    timekeeper = std::make_unique<TimeKeeper>(home(), world->clock(), time_file(), log);
   if (!virtual_time())
     if (Result<Ok> answered = answer_webhooks(); !answered) return tl::unexpected(answered.error());
   door.make("door", [this](Scope& scope) {
@@ -140,7 +150,7 @@ ReachableCluster::ReachableCluster(Runtime& real, Metrics& metrics, Logger log,
 
 void ReachableCluster::start(std::function<void(Result<std::string>)> ready) {
   run_there(parts_->home(), [this, ready = std::move(ready)] {
-    parts_->build();
+    if (Result<Ok> built = parts_->build(); !built) return ready(tl::unexpected(built.error()));
     parts_->cluster->start([parts = parts_.get(), ready](const Result<Ok>& started) {
       if (!started) return ready(tl::unexpected(started.error()));
       ready(parts->open());
@@ -174,6 +184,7 @@ ReachableCluster::~ReachableCluster() {
     });
   });
   run_there(parts_->home(), [this] {
+    parts_->timekeeper.reset();
     parts_->cluster.reset();
     parts_->gate.reset();
     parts_->scheduler_gate.reset();

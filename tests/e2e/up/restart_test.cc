@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth up` with everything on, stopped and started again on the same data directory: the cluster
 // goes on as if nothing had been, and takes new work.
+#include <fstream>
 #include <map>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 
 #include "berth_up.h"
 #include "kube/pod_view.h"
+#include "kube/time.h"
 #include "session.h"
 
 namespace berth::e2e {
@@ -21,10 +23,9 @@ constexpr const char* kDeployment =
 
 class Restart : public testing::TestWithParam<bool> {
  protected:
-  void start() {
-    auto up = BerthUp::start({.folder = folder_.path(),
-                              .data_dir = folder_.path() / "data",
-                              .flags = {"--nodes", std::to_string(kNodes)}});
+  void start(std::vector<std::string> flags = {"--nodes", std::to_string(kNodes)}) {
+    auto up = BerthUp::start(
+        {.folder = folder_.path(), .data_dir = folder_.path() / "data", .flags = std::move(flags)});
     ASSERT_TRUE(up) << up.error().message;
     up_ = std::move(*up);
     auto session = Session::open(up_->kubeconfig());
@@ -95,6 +96,42 @@ TEST_P(Restart, TheClusterGoesOnAndTakesNewWork) {
   for (const auto& [pod, node] : before) EXPECT_EQ(after.count(pod), 1u) << pod << " on " << node;
   for (const auto& [pod, node] : after) EXPECT_NE(node, "") << pod;
   EXPECT_EQ(list(kube::kNode).size(), static_cast<std::size_t>(kNodes));
+  ASSERT_NO_FATAL_FAILURE(stop(false));
+}
+
+TEST_P(Restart, VirtualTimeDoesNotGoBack) {
+  const auto at = [](const std::string& speed) {
+    std::vector<std::string> flags = bare();
+    flags.insert(flags.end(), {"--speed", speed});
+    return flags;
+  };
+  const auto created = [this](int number) {
+    const auto made = admin_->create(kube::kConfigMap, "default",
+                                     fmt::format(R"({{"metadata":{{"name":"m{}"}}}})", number));
+    EXPECT_TRUE(made) << made.error().message;
+    return made
+               ? kube::parse_time(made->metadata()["creationTimestamp"].text()).value_or(WallTime{})
+               : WallTime{};
+  };
+  ASSERT_NO_FATAL_FAILURE(start(at("x3600")));
+  const WallTime first = created(0);
+  WallTime last;
+  int number = 0;
+  ASSERT_TRUE(eventually(kPatience, [&] {
+    last = created(++number);
+    return last - first > std::chrono::hours(6);
+  }));
+  if (GetParam()) {  // it loses what passed since the time was last written down
+    ASSERT_TRUE(eventually(kPatience, [&] {
+      WallTime kept;
+      std::ifstream(folder_.path() / "data" / "time") >> kept.unix_nanos;
+      return kept > last;
+    }));
+  }
+  ASSERT_NO_FATAL_FAILURE(stop(GetParam()));
+
+  ASSERT_NO_FATAL_FAILURE(start(at("x1")));
+  EXPECT_GE(created(number + 1), last);
   ASSERT_NO_FATAL_FAILURE(stop(false));
 }
 
