@@ -38,7 +38,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct UpOptions {
-  std::string nodes = "10";
+  std::string nodes;
   std::int64_t port = 6443, ui_port = 0;
   UpAddress address = {};
   std::string kubeconfig_out = "berth.kubeconfig";
@@ -130,6 +130,10 @@ std::vector<std::string> split(const std::string& list) {
 
 // A number of nodes, or the Node manifests in a file.
 Result<Ok> read_nodes(const UpOptions& options, lab::LabOptions& lab) {
+  if (options.nodes.empty()) {
+    lab.nodes = 10;
+    return Ok{};
+  }
   constexpr std::size_t kMostNodes = 100'000;
   const char* const end = options.nodes.data() + options.nodes.size();
   const auto [stop, error] = std::from_chars(options.nodes.data(), end, lab.nodes);
@@ -173,6 +177,7 @@ Result<Ok> read_lab(const UpOptions& options, cluster::ClusterOptions& parts) {
     return Ok{};
   }
   if (Result<Ok> good = read_nodes(options, *parts.lab); !good) return good;
+  parts.nodes_once = options.nodes.empty();
   auto stages = added<lab::Stages>(options.stages);
   if (!stages) return tl::unexpected(stages.error());
   parts.lab->stages = *std::move(stages);

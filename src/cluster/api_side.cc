@@ -139,16 +139,18 @@ void ApiSide::start(std::function<void(Result<Ok>)> ready) {
                                          .rbac = rbac_.get(),
                                          .clock = loop.clock(),
                                          .random = random_.fork("reviews")});
-  if (options_.lab) make_lab();
+  if (options_.lab) make_lab(is_new);
   // What is published is what a request sees.
   store_->when_published(store_->tip(), scope_.done<Ok>(kNoLimit, std::move(ready)));
 }
 
-void ApiSide::make_lab() {
+void ApiSide::make_lab(bool is_new) {
+  lab::LabOptions options = *options_.lab;
+  if (options_.nodes_once && !is_new) options.nodes = 0;
   lab_ = std::make_unique<lab::Lab>(
       scope_,
       lab::LabParts{.store = *store_, .api = *server_, .random = random_.fork("lab"), .log = log_},
-      *options_.lab);
+      std::move(options));
   lab::attach(scope_, *server_, *lab_, options_.usage,
               {.when_idle = options_.when_idle, .changes = [this] { return changes_; }});
 }

@@ -39,7 +39,7 @@ class ApiSide {
   lab::Lab* lab() { return lab_.get(); }
 
  private:
-  void make_lab();
+  void make_lab(bool is_new);
 
   Scope& scope_;
   const ClusterOptions& options_;

@@ -64,7 +64,8 @@ struct ClusterOptions {
   // the controllers' loop; null: there never is.
   std::function<std::string()> gateway = {};
   std::optional<lab::LabOptions> lab = lab::LabOptions();  // none: no simulated nodes
-  std::shared_ptr<const lab::UsageRules> usage = {};       // of simulated containers
+  bool nodes_once = false;  // `lab.nodes` are those of a new cluster; any other has its own
+  std::shared_ptr<const lab::UsageRules> usage = {};  // of simulated containers
   bool default_storage = false;  // a new cluster has a class for claims that name none
   // In virtual time: runs the task on the API loop as soon as nothing is left to do.
   std::function<std::shared_ptr<void>(Task)> when_idle = {};

@@ -99,6 +99,23 @@ TEST_P(Restart, TheClusterGoesOnAndTakesNewWork) {
   ASSERT_NO_FATAL_FAILURE(stop(false));
 }
 
+TEST_P(Restart, OnlyNodesThatAreAskedForAreMadeAgain) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_TRUE(eventually(kPatience, [&] { return ready_nodes() == kNodes; })) << ready_nodes();
+  ASSERT_TRUE(admin_->erase(kube::kNode, {"", "node-1"}));
+  ASSERT_NO_FATAL_FAILURE(stop(GetParam()));
+
+  ASSERT_NO_FATAL_FAILURE(start({}));
+  EXPECT_TRUE(eventually(kPatience, [&] { return ready_nodes() == kNodes - 1; })) << ready_nodes();
+  EXPECT_FALSE(admin_->get(kube::kNode, {"", "node-1"}));
+  ASSERT_NO_FATAL_FAILURE(stop(GetParam()));
+
+  ASSERT_NO_FATAL_FAILURE(start());
+  EXPECT_TRUE(eventually(kPatience, [&] { return ready_nodes() == kNodes; })) << ready_nodes();
+  EXPECT_EQ(list(kube::kNode).size(), static_cast<std::size_t>(kNodes));
+  ASSERT_NO_FATAL_FAILURE(stop(false));
+}
+
 TEST_P(Restart, VirtualTimeDoesNotGoBack) {
   const auto at = [](const std::string& speed) {
     std::vector<std::string> flags = bare();
