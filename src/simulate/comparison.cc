@@ -110,7 +110,8 @@ void Life::start() {
   world_.run_for(1s);
   scope_ = std::make_unique<Scope>(world_.loop("user"), "user");
   api_ = std::make_unique<client::Api>(*scope_, *transport_, Random(scenario_.seed).fork("user"));
-  programs_ = std::make_unique<Programs>(*scope_, *api_, scenario_.programs);
+  programs_ = std::make_unique<Programs>(*scope_, *api_, scenario_.programs,
+                                         Random(scenario_.seed).fork("programs"));
   begin_ = world_.clock().now();
   measures_ = std::make_unique<Measures>(begin_, scenario_.bucket);
 }

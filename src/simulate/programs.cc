@@ -13,6 +13,10 @@ namespace {
 
 double seconds(Duration span) { return std::chrono::duration<double>(span).count(); }
 
+Duration times(Duration span, double factor) {
+  return Duration(static_cast<Duration::rep>(static_cast<double>(span.count()) * factor));
+}
+
 // When the first container was started; nothing while it was not.
 std::optional<WallTime> started_at(const kube::Object& pod) {
   const json::Slice first = pod.status()["containerStatuses"][std::size_t{0}];
@@ -21,19 +25,30 @@ std::optional<WallTime> started_at(const kube::Object& pod) {
 
 }  // namespace
 
-Duration time_of_run(const Program& program, Duration done) {
-  const Duration left = std::max(program.work - done, Duration{});
-  const Duration useful = program.checkpoint_every - program.checkpoint_takes;
-  if (useful <= Duration{}) return program.restore + left;
-  const auto checkpoints = left.count() == 0 ? 0 : (left.count() - 1) / useful.count();
-  return program.restore + left + checkpoints * program.checkpoint_takes;
+std::vector<Duration> stretches_of(const Program& program, Duration done, Random& random) {
+  std::vector<Duration> stretches;
+  for (Duration left = program.work - done;;) {
+    const double off = program.irregular * (2 * random.unit() - 1);
+    const Duration stretch =
+        program.checkpoint_every - program.checkpoint_takes + times(program.checkpoint_every, off);
+    if (stretch <= Duration{} || stretch >= left) break;
+    stretches.push_back(stretch);
+    left -= stretch;
+  }
+  std::reverse(stretches.begin(), stretches.end());
+  return stretches;
 }
 
-Programs::Programs(Scope& scope, client::Api& api, std::vector<Program> programs)
+Duration time_of_run(const Program& program, Duration done, std::size_t checkpoints) {
+  return program.restore + std::max(program.work - done, Duration{}) +
+         static_cast<Duration::rep>(checkpoints) * program.checkpoint_takes;
+}
+
+Programs::Programs(Scope& scope, client::Api& api, std::vector<Program> programs, Random random)
     : scope_(scope), api_(api) {
   for (Program& program : programs) {
     const std::string name = program.name;
-    programs_[name].program = std::move(program);
+    programs_.emplace(name, State{.program = std::move(program), .random = random.fork(name)});
   }
 }
 
@@ -72,19 +87,25 @@ void Programs::begin(State& state) {
   if (!state.ran) ++account_.started;
   state.ran = true;
   state.saved = now();
-  const Duration takes = time_of_run(state.program, state.done);
+  state.stretches = stretches_of(state.program, state.done, state.random);
+  const Duration takes = time_of_run(state.program, state.done, state.stretches.size());
   const WallTime wall = scope_.executor().clock().wall();
   for (const auto& [uid, member] : state.members)  // each counts from its own start
     annotate(member, fmt::format(R"("berth.dev/duration":"{}")",
                                  kube::duration_text(wall - member.started + takes)));
-  state.next = scope_.after(state.program.restore + state.program.checkpoint_every,
+  await_checkpoint(state, state.program.restore);
+}
+
+void Programs::await_checkpoint(State& state, Duration until_work) {
+  if (state.stretches.empty()) return;
+  state.next = scope_.after(until_work + state.stretches.back() + state.program.checkpoint_takes,
                             [this, &state] { checkpoint(state); });
 }
 
 void Programs::checkpoint(State& state) {
   const Program& program = state.program;
-  const Duration useful = program.checkpoint_every - program.checkpoint_takes;
-  if (state.done + useful >= program.work) return;  // it is about to end
+  const Duration useful = state.stretches.back();
+  state.stretches.pop_back();
   state.done += useful;
   state.saved = now();
   account_.useful_core_seconds += seconds(useful) * program.cores();
@@ -94,7 +115,7 @@ void Programs::checkpoint(State& state) {
              fmt::format(R"("berth.dev/checkpoint":"{}","berth.dev/checkpoint-cost":"{}")", when,
                          kube::duration_text(program.checkpoint_takes)));
   }
-  state.next = scope_.after(program.checkpoint_every, [this, &state] { checkpoint(state); });
+  await_checkpoint(state, Duration{});
 }
 
 void Programs::interrupted(State& state) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "base/scope.h"
 #include "client/api.h"
 #include "kube/object.h"
@@ -28,7 +29,7 @@ struct Account {
 // Loop-confined to its scope's executor; outlives that scope, and is outlived by `api`.
 class Programs {
  public:
-  Programs(Scope&, client::Api& api, std::vector<Program>);
+  Programs(Scope&, client::Api& api, std::vector<Program>, Random);
 
   // A pod as it is now, or as it last was. Others than those of the programs say nothing.
   void on_pod(const kube::Object& pod, bool gone);
@@ -44,15 +45,18 @@ class Programs {
   };
   struct State {
     Program program;
-    Duration done{};                        // work that the last checkpoint holds
-    std::map<std::string, Member> members;  // by uid; not those that stop
-    std::set<std::string> succeeded;        // uids
+    Random random;
+    Duration done = {};                          // work that the last checkpoint holds
+    std::map<std::string, Member> members = {};  // by uid; not those that stop
+    std::set<std::string> succeeded = {};        // uids
     bool runs = false, ran = false, finished = false;
-    Instant saved{};  // the last checkpoint of this run, or its start
-    TimerId next{};
+    Instant saved = {};                    // the last checkpoint of this run, or its start
+    std::vector<Duration> stretches = {};  // of work up to its next checkpoints, the next one last
+    TimerId next = {};
   };
 
   void begin(State&);
+  void await_checkpoint(State&, Duration until_work);
   void checkpoint(State&);
   void interrupted(State&);
   void complete(State&);
@@ -66,8 +70,10 @@ class Programs {
   std::vector<std::pair<Instant, double>> losses_;
 };
 
-// How long a run takes from its start, with what of the work is done already and writing the
-// checkpoints in between.
-Duration time_of_run(const Program&, Duration done);
+// Of work, up to each checkpoint of a run that begins with so much done; none at its very end. The
+// next one is the last.
+std::vector<Duration> stretches_of(const Program&, Duration done, Random&);
+// How long a run takes from its start, with writing its checkpoints.
+Duration time_of_run(const Program&, Duration done, std::size_t checkpoints);
 
 }  // namespace berth::simulate

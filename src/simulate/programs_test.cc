@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/programs.h"
 
+#include <numeric>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +38,7 @@ class Stage : private kube::ApiHandler {
       : scope(world.loop("user"), "user"),
         transport(world.loop("user"), *this, {}),
         api(scope, transport, Random(1)),
-        programs(scope, api, {std::move(of)}) {}
+        programs(scope, api, {std::move(of)}, Random(2)) {}
   ~Stage() override {
     scope.close(0s, [] {});
     world.run_for(1s);
@@ -70,10 +72,28 @@ class Stage : private kube::ApiHandler {
 };
 
 TEST(Programs, TakeWhatIsLeftAndTheirCheckpoints) {
-  EXPECT_EQ(time_of_run(program(), 0s), 20s + 25min + 2 * 30s);
-  EXPECT_EQ(time_of_run(program(), 9min + 30s), 20s + 15min + 30s + 30s);
-  EXPECT_EQ(time_of_run(program(), 25min), 20s);
-  EXPECT_EQ(time_of_run(program(), 15min + 30s), 20s + 9min + 30s) << "none at its very end";
+  Random random(1);
+  const auto takes = [&](Duration done) {
+    return time_of_run(program(), done, stretches_of(program(), done, random).size());
+  };
+  EXPECT_EQ(takes(0s), 20s + 25min + 2 * 30s);
+  EXPECT_EQ(takes(9min + 30s), 20s + 15min + 30s + 30s);
+  EXPECT_EQ(takes(25min), 20s);
+  EXPECT_EQ(takes(15min + 30s), 20s + 9min + 30s) << "none at its very end";
+}
+
+TEST(Programs, WriteTheirCheckpointsAboutWhenTheyPlanned) {
+  Program one = program();
+  one.work = 1000min;
+  one.irregular = 0.1;
+  Random random(1);
+  const std::vector<Duration> stretches = stretches_of(one, 0s, random);
+  EXPECT_THAT(stretches, testing::SizeIs(testing::AllOf(testing::Ge(95U), testing::Le(116U))));
+  EXPECT_THAT(stretches,
+              testing::Each(testing::AllOf(testing::Ge(8min + 30s), testing::Le(10min + 30s))));
+  EXPECT_NE(stretches.front(), stretches.back());
+  EXPECT_LT(std::accumulate(stretches.begin(), stretches.end(), Duration{}), one.work);
+  EXPECT_NE(stretches, stretches_of(one, 0s, random)) << "another run";
 }
 
 TEST(Programs, LoseWhatTheyDidSinceTheirLastCheckpoint) {

@@ -34,6 +34,7 @@ std::vector<Program> backlog(Random random, int count, int silent_percent) {
     program.checkpoint_every = std::chrono::minutes(between(4, 20));
     program.checkpoint_takes = std::chrono::seconds(between(2, 20));
     program.restore = std::chrono::seconds(between(5, 30));
+    program.irregular = 0.1;
     program.window = 30min;
     program.reports = random.chance(1 - silent_percent / 100.0);
     programs.push_back(std::move(program));

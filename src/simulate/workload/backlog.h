@@ -17,6 +17,7 @@ struct Program {
   std::int64_t cpu_milli = 0, memory_mib = 0;  // of a member
   Duration work{};                             // that it takes without an interruption
   Duration checkpoint_every{}, checkpoint_takes{}, restore{};
+  double irregular = 0;  // by how much of an interval each of them is longer or shorter, at most
   Duration window{};  // spec.duration
   bool reports = false;
 
