@@ -22,9 +22,9 @@ struct CompareOptions {
   bool check = false;
 };
 
-constexpr simulate::Variant kSetups[] = {simulate::Variant::kNone, simulate::Variant::kPlain,
+constexpr simulate::Variant kSetups[] = {simulate::Variant::kNone,  simulate::Variant::kPlain,
                                          simulate::Variant::kStock, simulate::Variant::kExtender,
-                                         simulate::Variant::kOwn};
+                                         simulate::Variant::kOwn,   simulate::Variant::kPacked};
 
 Result<Duration> span_of(std::string_view flag, const std::string& text) {
   const auto span = kube::parse_duration(text);
@@ -46,7 +46,7 @@ Result<std::vector<simulate::Variant>> setups_of(const CompareOptions& options) 
     if (std::none_of(std::begin(kSetups), std::end(kSetups),
                      [&](simulate::Variant each) { return simulate::word_of(each) == word; }))
       return tl::unexpected(usage_error(fmt::format(
-          "--setup {}: there is no such; use none, plain, stock, extender or own", word)));
+          "--setup {}: there is no such; use none, plain, stock, extender, own or packed", word)));
   return wanted;
 }
 
@@ -157,7 +157,8 @@ Command compare() {
       .flag("--silent", &options->silent,
             "of a hundred of them, how many never report a checkpoint; default: 20")
       .flag("--setup", &options->setups,
-            "run these only: none, plain, stock, extender, own; default: all but plain", "NAME")
+            "run these only: none, plain, stock, extender, own, packed; default: all but plain",
+            "NAME")
       .flag("--seed", &options->seed, "of everything that is left to chance")
       .flag("--lives", &options->lives,
             "live so many times, with this seed and those after it; default: 8, since one life has "

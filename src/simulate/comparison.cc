@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "client/api.h"
 #include "cluster/cluster.h"
+#include "kube/ours/ours.h"
 #include "simulate/contenders.h"
 #include "simulate/measures.h"
 #include "simulate/programs.h"
@@ -138,6 +139,7 @@ void Life::submit() {
   if (setup_ == Variant::kNone) return;
   const Form form = setup_ == Variant::kPlain ? Form::kPlainJob : Form::kScavengerJob;
   if (form == Form::kPlainJob) create(kube::kPriorityClass, "", plain_job_class());
+  if (setup_ == Variant::kPacked) create(kube::scavenger_kinds().policy, "", packing_policy());
   world_.run_for(1s);
   for (const Program& program : scenario_.programs) {
     const std::string json = manifest_of(program, form, scenario_.grace_seconds);
@@ -216,6 +218,8 @@ std::string_view word_of(Variant setup) {
       return "extender";
     case Variant::kOwn:
       return "own";
+    case Variant::kPacked:
+      return "packed";
   }
   return "";
 }
@@ -232,6 +236,8 @@ std::string_view title_of(Variant setup) {
       return "stock + extender";
     case Variant::kOwn:
       return "Berth";
+    case Variant::kPacked:
+      return "Berth, packed";
   }
   return "";
 }

@@ -22,6 +22,7 @@ enum class Variant : std::uint8_t {
   kStock,     // scavenger jobs; victims in kube-scheduler's order
   kExtender,  // the same scheduler, and our extender beside it
   kOwn,       // Berth's scheduler
+  kPacked,    // the same, with a profile of its own for scavengers, which packs them
 };
 std::string_view word_of(Variant);   // "stock": of files and flags
 std::string_view title_of(Variant);  // "stock order": for people

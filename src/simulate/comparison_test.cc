@@ -52,7 +52,8 @@ TEST(Comparison, PlainJobsOfALowPriorityFillTheClusterAndGiveWay) {
 
 TEST(Comparison, ScavengerJobsFillTheClusterUnderEveryScheduler) {
   const Scenario scenario = small(1);
-  for (const Variant setup : {Variant::kStock, Variant::kExtender, Variant::kOwn}) {
+  for (const Variant setup :
+       {Variant::kStock, Variant::kExtender, Variant::kOwn, Variant::kPacked}) {
     SCOPED_TRACE(title_of(setup));
     const auto outcome = live(scenario, setup);
     ASSERT_TRUE(outcome) << outcome.error().message;

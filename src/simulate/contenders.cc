@@ -1,12 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/contenders.h"
 
+#include "base/check.h"
 #include "gateway/extender/extender_service.h"
 #include "scheduler/extender/extender.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/run/app.h"
 
 namespace berth::simulate {
+namespace {
+
+// As docs/scavengers.md has it.
+constexpr std::string_view kPackingConfig = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: scavengers
+  plugins: {score: {disabled: [{name: NodeResourcesBalancedAllocation}]}}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated}}
+)";
+
+scheduler::SchedulerConfig config_of(Variant setup) {
+  std::vector<scheduler::PluginInfo> infos;
+  for (const auto& plugin : scheduler::all_plugins()) infos.push_back(plugin.info);
+  if (setup != Variant::kPacked) return scheduler::default_config(infos);
+  auto packing = scheduler::read_config(kPackingConfig, infos, "packing.yaml");
+  BERTH_CHECK(packing.has_value(), "a configuration of our own is valid");
+  return *std::move(packing);
+}
+
+}  // namespace
+
+std::string packing_policy() {
+  return R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerPolicy","metadata":{"name":"default"},"spec":{"schedulerName":"scavengers"}})";
+}
 
 // From the scheduler to the extender, without a socket.
 class Contender::Wire final : public scheduler::ExtenderTransport {
@@ -41,12 +71,10 @@ Contender::Contender(World& world, client::Transport& transport, Metrics& metric
 Contender::~Contender() = default;
 
 void Contender::start() {
-  std::vector<scheduler::PluginInfo> infos;
-  for (const auto& plugin : scheduler::all_plugins()) infos.push_back(plugin.info);
-  scheduler::AppOptions app{.config = scheduler::default_config(infos), .identity = "simulated"};
+  scheduler::AppOptions app{.config = config_of(setup_), .identity = "simulated"};
   app.config.leader_election.leader_elect = false;
   app.config.client_connection.qps = -1;
-  app.scavengers = setup_ == Variant::kOwn;
+  app.scavengers = setup_ == Variant::kOwn || setup_ == Variant::kPacked;
   if (setup_ == Variant::kExtender) {
     extender_ = std::make_unique<gateway::ExtenderService>(extender_scope_, transport_, metrics_,
                                                            log_, random_.fork("extender"));

@@ -45,4 +45,7 @@ class Contender {
   std::unique_ptr<scheduler::App> scheduler_;
 };
 
+// The ScavengerPolicy that goes with Variant::kPacked.
+std::string packing_policy();
+
 }  // namespace berth::simulate

@@ -23,6 +23,8 @@ std::string_view colour_of(Variant setup) {
       return "#e69f00";
     case Variant::kOwn:
       return "#0072b2";
+    case Variant::kPacked:
+      return "#009e73";
   }
   return "";
 }

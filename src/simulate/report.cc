@@ -70,6 +70,7 @@ Verdict verdict_of(const Scenario& scenario, std::span<const Outcome> outcomes) 
   const Outcome* const own = outcome_of(outcomes, Variant::kOwn);
   const Outcome* const none = outcome_of(outcomes, Variant::kNone);
   const Outcome* const extender = outcome_of(outcomes, Variant::kExtender);
+  const Outcome* const packed = outcome_of(outcomes, Variant::kPacked);
   if (stock != nullptr && own != nullptr && stock->lost_core_hours > 0) {
     verdict.saved = 1 - own->lost_core_hours / stock->lost_core_hours;
     const std::size_t lives = std::min(stock->lost_by_life.size(), own->lost_by_life.size());
@@ -79,6 +80,8 @@ Verdict verdict_of(const Scenario& scenario, std::span<const Outcome> outcomes) 
   }
   if (stock != nullptr && extender != nullptr && stock->lost_core_hours > 0)
     verdict.saved_by_extender = 1 - extender->lost_core_hours / stock->lost_core_hours;
+  if (stock != nullptr && packed != nullptr && stock->lost_core_hours > 0)
+    verdict.saved_by_packing = 1 - packed->lost_core_hours / stock->lost_core_hours;
   if (none == nullptr) return verdict;
   for (const Outcome& each : outcomes)
     if (scavenges(each))
@@ -112,6 +115,9 @@ std::string table(const Scenario& scenario, std::span<const Outcome> outcomes) {
   if (verdict.saved) text += fmt::format("Berth loses {}.\n", compared(*verdict.saved));
   if (verdict.saved_by_extender)
     text += fmt::format("The extender loses {}.\n", compared(*verdict.saved_by_extender));
+  if (verdict.saved_by_packing)
+    text +=
+        fmt::format("Berth, packing scavengers, loses {}.\n", compared(*verdict.saved_by_packing));
   if (!verdict.saved_by_life.empty()) {
     text += "Berth, life by life:";
     for (const double saved : verdict.saved_by_life) text += fmt::format(" {:.0f} %", 100 * saved);
@@ -140,6 +146,8 @@ std::string json_report(const Scenario& scenario, std::span<const Outcome> outco
   if (verdict.saved) w.member("lostWorkSaved").number(*verdict.saved);
   if (verdict.saved_by_extender)
     w.member("lostWorkSavedByExtender").number(*verdict.saved_by_extender);
+  if (verdict.saved_by_packing)
+    w.member("lostWorkSavedByPacking").number(*verdict.saved_by_packing);
   if (!verdict.saved_by_life.empty()) {
     w.member("lostWorkSavedByLife").array();
     for (const double saved : verdict.saved_by_life) w.number(saved);

@@ -15,7 +15,7 @@ struct Verdict {
   // Of lost core-hours, against the stock order; nothing where either was not run.
   std::optional<double> saved;
   std::vector<double> saved_by_life = {};  // the same, life by life, where there are several
-  std::optional<double> saved_by_extender = {};
+  std::optional<double> saved_by_extender = {}, saved_by_packing = {};
   // The longest p99 wait with scavengers, less that without; nothing where either was not run.
   std::optional<Duration> longer_wait;
   bool within_bound = true;  // it is at most the reclaim bound

@@ -93,12 +93,16 @@ TEST(Report, PoolsSeveralLivesAndTellsThemApart) {
   EXPECT_EQ(stock.wait_p50, 0s);
   EXPECT_EQ(stock.lost_over_time, (std::vector<double>{12.5, 25}));
   const std::vector<Outcome> outcomes{stock, lives(Variant::kExtender, {40, 15}),
-                                      lives(Variant::kOwn, {10, 11})};
+                                      lives(Variant::kOwn, {10, 11}),
+                                      lives(Variant::kPacked, {2, 3})};
   const std::string text = table(scenario(), outcomes);
   EXPECT_THAT(text, HasSubstr("1.0 days of virtual time 2 times over, 4 ordinary pods"));
   EXPECT_THAT(text, HasSubstr("Berth loses 58 % less work than the stock order."));
   EXPECT_THAT(text, HasSubstr("The extender loses 10 % more work than the stock order."));
+  EXPECT_THAT(text, HasSubstr("Berth, packing scavengers, loses 90 % less work than the stock"));
   EXPECT_THAT(text, HasSubstr("Berth, life by life: 75 % -10 % less."));
+  const std::string json = json_report(scenario(), outcomes);
+  EXPECT_THAT(json, HasSubstr(R"("lostWorkSavedByPacking":0.9)"));
 }
 
 TEST(Report, IsJsonForPrograms) {

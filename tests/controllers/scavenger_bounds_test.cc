@@ -168,6 +168,17 @@ TEST_F(ScavengerBounds, R16_AffinityOfAJobIsKeptBesideTheNodesThatWereChosen) {
   }
 }
 
+TEST_F(ScavengerBounds, ThePolicyNamesTheSchedulerThatPlacesThem) {
+  s.node("n");
+  s.job("before");
+  lab.run();
+  s.policy(R"("schedulerName":"scavengers")");
+  s.job("after");
+  lab.run();
+  EXPECT_EQ(s.pods("before").at(0).member("spec")["schedulerName"].text(), "");
+  EXPECT_EQ(s.pods("after").at(0).member("spec")["schedulerName"].text(), "scavengers");
+}
+
 TEST_F(ScavengerBounds, R4_GraceIsCappedByThePolicy) {
   s.policy(R"("graceMax":"20s")");
   s.node("n");

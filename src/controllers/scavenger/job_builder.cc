@@ -202,6 +202,7 @@ std::string completed_spec(Slice given_spec, const AttemptOrder& order,
   const std::int64_t seconds = grace.integer().value_or(kDefaultGrace), most = order.grace_max / 1s;
   if (given(grace) || seconds > most)
     w.member("terminationGracePeriodSeconds").integer(std::min(seconds, most));
+  if (!order.scheduler_name.empty()) w.member("schedulerName").string(order.scheduler_name);
   w.member("restartPolicy").string("Never");
   w.member("priorityClassName").string(order.starved ? kube::kStarvedClass : kube::kScavengerClass);
   w.member("containers").array();

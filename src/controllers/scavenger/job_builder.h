@@ -53,6 +53,7 @@ struct AttemptOrder {
   std::vector<std::string> node_names = {};  // with room; none: any
   std::vector<std::string> avoid = {};       // kept for a job that has waited longer
   Duration grace_max = 5min;                 // of its pods, whatever they ask for
+  std::string_view scheduler_name = {};      // that places them; "": the scheduler of everybody
 };
 // JSON of a batch/v1 Job, or of an MPIJob where spec.mpi is given.
 std::string job_json(const kube::ScavengerJobView&, const kube::ScavengerPolicy&,

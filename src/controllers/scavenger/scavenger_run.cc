@@ -423,6 +423,7 @@ class ScavengerRun {
     const auto most = job_.max_interruptions();
     order.starved = most && job_.interrupted_count() >= std::max<std::int64_t>(1, *most);
     order.grace_max = policy_.grace_max;
+    order.scheduler_name = policy_.scheduler_name;
     for (const Slice one : status_["nodes"].elements()) order.node_names.push_back(one.text());
     for (const Slice one : status_["avoid"].elements()) order.avoid.push_back(one.text());
     after_.push_back(

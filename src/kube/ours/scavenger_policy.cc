@@ -55,6 +55,10 @@ std::vector<Field> spec() {
           .doc("Whether the operator itself makes room for ordinary pods. Default: Off."),
       object("regulator", {boolean("enabled"), percent("upperPercent").doc("Default: 85.")})
           .doc("Ends work above upperPercent until use is back at the threshold. Default: off."),
+      text("schedulerName")
+          .pattern("^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+          .doc("Of scavengers' pods: a profile that packs them onto few nodes leaves the others to "
+               "ordinary pods. Default: the scheduler of everybody."),
       boolean("defaultLimits")
           .doc("Where a job gives requests only, they become its limits. Default: true."),
   };

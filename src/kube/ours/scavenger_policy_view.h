@@ -42,6 +42,7 @@ struct ScavengerPolicy {
   bool regulator = false;
   int upper_percent = 85;  // above which the regulator ends work; never below the threshold
   bool default_limits = true;
+  std::string scheduler_name = {};  // "": the scheduler of everybody
 
   // The window in which a run of this duration is protected.
   Duration window(std::optional<Duration> duration) const {
@@ -116,6 +117,7 @@ inline ScavengerPolicy read_scavenger_policy(const Object* policy) {
   out.upper_percent = std::max(out.threshold_percent,
                                percent(spec["regulator"]["upperPercent"], out.upper_percent));
   out.default_limits = spec["defaultLimits"].boolean(out.default_limits);
+  out.scheduler_name = spec["schedulerName"].text();
   return out;
 }
 
