@@ -3,118 +3,18 @@
 #include "cluster/cluster.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <stdlib.h>  // mkdtemp
 
 #include "apiserver/serve/server.h"
-#include "apiserver/store/table.h"
-#include "base/world.h"
-#include "client/api.h"
 #include "cluster/applier.h"
-#include "controllers/pods.h"
-#include "json/yaml.h"
+#include "cluster/lab_for_test.h"
 #include "kube/ours/ours.h"
-#include "scheduler/config/config.h"
-#include "scheduler/plugins/registry.h"
 
 namespace berth::cluster {
 namespace {
-
-scheduler::SchedulerConfig scheduler_config() {
-  std::vector<scheduler::PluginInfo> infos;
-  for (const auto& plugin : scheduler::all_plugins()) infos.push_back(plugin.info);
-  return scheduler::default_config(infos);
-}
-
-// A cluster in a world of its own, and somebody who may do everything there.
-class Lab {
- public:
-  explicit Lab(std::size_t nodes, Seed seed = 1, bool schedules = true,
-               ClusterOptions options = {.token_key = "key"})
-      : world(seed) {
-    options.lab->nodes = nodes;
-    options.lab->heartbeat = lab::Heartbeat::kOnDemand;
-    if (schedules) {
-      options.scheduler = scheduler_config();
-      for (scheduler::ProfileConfig& profile : options.scheduler->profiles)
-        scheduler::enable_slots(profile.spec);
-    }
-    options.observe = [this](const apiserver::HistoryEvent& event) {
-      for (const std::string_view part : event.after.json_parts()) log += part;
-      log += event.deleted ? " gone\n" : "\n";
-    };
-    cluster =
-        std::make_unique<Cluster>(world, metrics, Logger(sink, world.clock(), LogLevel::kWarn),
-                                  Random(seed), std::move(options));
-    bool ready = false;
-    cluster->start([&](const Result<Ok>& started) {
-      EXPECT_TRUE(started) << started.error().message;
-      ready = true;
-    });
-    world.run_for(1s);
-    EXPECT_TRUE(ready);
-    transport = cluster->owner();
-    scope = std::make_unique<Scope>(world.loop("user"), "user");
-    api = std::make_unique<client::Api>(*scope, *transport, Random(seed));
-    world.run_for(10s);
-  }
-  ~Lab() {
-    bool stopped = false;
-    scope->close(0s, [] {});
-    world.run_for(1s);
-    api.reset();
-    scope.reset();
-    cluster->stop([&] { stopped = true; });
-    world.run_for(30s);
-    EXPECT_TRUE(stopped);
-    EXPECT_EQ(sink.text(), "");
-  }
-
-  void create(const std::string& json, const std::string& otherwise_in = "") {
-    const auto object = kube::Object::parse(json);
-    ASSERT_TRUE(object) << object.error().message;
-    const std::string ns(object->ns().empty() ? otherwise_in : std::string(object->ns()));
-    api->create(object->kind(), ns, json,
-                scope->done<kube::Object>(60s, [](const Result<kube::Object>& created) {
-                  EXPECT_TRUE(created) << created.error().message;
-                }));
-    world.run_for(10ms);
-  }
-  std::vector<kube::Object> list(kube::KindId kind) {
-    std::vector<kube::Object> all;
-    api->list_all(kind, "", {}, scope->done<kube::ObjectList>(60s, [&](auto page) {
-      ASSERT_TRUE(page) << page.error().message;
-      all = std::move(page->items);
-    }));
-    world.run_for(100ms);
-    return all;
-  }
-  std::size_t count(kube::KindId kind, const std::function<bool(const kube::Object&)>& which) {
-    std::size_t found = 0;
-    for (const kube::Object& object : list(kind)) found += which(object) ? 1 : 0;
-    return found;
-  }
-
-  World world;
-  std::string log;  // every change, in order
-  StringSink sink;
-  Metrics metrics;
-  std::unique_ptr<Cluster> cluster;
-  std::unique_ptr<client::Transport> transport;
-  std::unique_ptr<Scope> scope;
-  std::unique_ptr<client::Api> api;
-};
-
-std::string job_json(const std::string& name, int pods, std::string_view duration) {
-  return fmt::format(
-      R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"{}","namespace":"default"}},"spec":{{"completions":{},"parallelism":{},"template":{{"metadata":{{"annotations":{{"berth.dev/duration":"{}"}}}},"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"1"}}}}}}]}}}}}}}})",
-      name, pods, pods, duration);
-}
 
 std::string deployment_json(const std::string& name, int replicas) {
   return fmt::format(
@@ -122,7 +22,6 @@ std::string deployment_json(const std::string& name, int replicas) {
       name, replicas);
 }
 
-bool running(const kube::Object& pod) { return pod.status()["phase"].equals("Running"); }
 bool complete(const kube::Object& job) {
   return job.status()["succeeded"].integer() == job.member("spec")["completions"].integer();
 }
@@ -252,119 +151,6 @@ TEST(Cluster, TakesWhatADeletedNamespaceHeldWithIt) {
   lab.world.run_for(2min);
   EXPECT_EQ(lab.count(kube::kNamespace, [](const auto& ns) { return ns.name() == "shop"; }), 0u);
   EXPECT_EQ(lab.count(kube::kConfigMap, [](const auto& map) { return map.ns() == "shop"; }), 0u);
-}
-
-void number_nodes(Lab& lab, int nodes, std::string_view label) {
-  for (int i = 0; i < nodes; ++i)
-    lab.api->patch(kube::kNode, {"", fmt::format("node-{}", i)},
-                   fmt::format(R"({{"metadata":{{"labels":{{"{}":"{}"}}}}}})", label, i),
-                   kube::PatchType::kMerge,
-                   lab.scope->done<kube::Object>(60s, [](const auto& done) { EXPECT_TRUE(done); }));
-}
-// The thesis' listings as they are, and the job that the last of them names besides.
-void apply_listings(Lab& lab) {
-  for (const char* name : {"4.1-batch-job", "4.2-testbed", "4.3-scheduling"}) {
-    std::ifstream in(fmt::format("examples/thesis/listing-{}.yaml", name));
-    std::ostringstream text;
-    text << in.rdbuf();
-    const auto json = json::yaml_document_to_json(text.str());
-    ASSERT_TRUE(json) << name;
-    lab.create(*json, "default");
-  }
-  lab.create(
-      R"({"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"BatchJob","metadata":{"name":"batchjob-spark","namespace":"default"},"spec":{"sparkSpec":{"type":"Scala"}}})");
-}
-// Every job has run once, on two slots, and all is given back.
-void expect_listings_carried_out(Lab& lab) {
-  const kube::SlotKinds& kinds = kube::thesis_kinds();
-  const auto schedulings = lab.list(kinds.scheduling);
-  ASSERT_EQ(schedulings.size(), 1u);
-  EXPECT_EQ(schedulings[0].status()["state"].text(), "Completed");
-  EXPECT_TRUE(schedulings[0].status()["acquiredTime"].present());
-  const auto jobs = lab.list(kinds.batch_job);
-  ASSERT_EQ(jobs.size(), 2u);
-  for (const kube::Object& job : jobs) {
-    ASSERT_EQ(job.status()["scheduledEvents"].size(), 1u) << job.name();
-    const json::Slice run = job.status()["scheduledEvents"][std::size_t{0}];
-    EXPECT_TRUE(run["successful"].boolean()) << job.name();
-    EXPECT_EQ(run["pods"].size(), 2u) << job.name();
-    EXPECT_EQ(run["slotIds"].raw(), job.name() == "spark-crawler" ? "[0,3]" : "[1,2]");
-    // Each in a slot of its own: with two slots a node, and nodes numbered first, 0 and 3 are on
-    // the first node, 1 on the second and 2 on the third.
-    for (std::size_t i = 0; i < 2; ++i) {
-      EXPECT_EQ(run["pods"][i]["slot"].integer(), run["slotIds"][i].integer()) << job.name();
-      EXPECT_EQ(run["pods"][i]["node"].text(),
-                fmt::format("node-{}", run["slotIds"][i].integer().value_or(-1) % 3))
-          << job.name();
-    }
-  }
-  EXPECT_EQ(lab.list(kinds.testbed)[0].status()["slotCounts"]["free"].integer(), 6);
-  EXPECT_EQ(lab.list(kinds.ledger)[0].member("spec")["grants"].size(), 0u);
-}
-bool is_ghost(const kube::Object& pod) {
-  return running(pod) && pod.label(kube::kGhostLabel) == "true";
-}
-
-TEST(Cluster, ESI_001_ESI_102_ESI_109_TheThesisSchedulingRunsToItsEnd) {
-  Lab lab(3);
-  number_nodes(lab, 3, "tuberlin.de/node-with-slots-profiler");
-  apply_listings(lab);
-  lab.world.run_for(3min);
-  expect_listings_carried_out(lab);
-}
-
-TEST(Cluster, ESI_133_APlainJobRunsAsABatchJob) {
-  Lab lab(3);
-  number_nodes(lab, 3, "tuberlin.de/tb");
-  lab.create(
-      R"({"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"Testbed","metadata":{"name":"tb","namespace":"default"},"spec":{"slotsPerNode":1,"nodeLabel":"tuberlin.de/tb","resourcesPerSlot":{"cpu":"1","memory":"1Gi"}}})");
-  lab.create(
-      R"({"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"BatchJob","metadata":{"name":"sum","namespace":"default"},"spec":{"jobSpec":{"template":{"metadata":{"annotations":{"berth.dev/duration":"20s"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}})");
-  lab.create(
-      R"({"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"Scheduling","metadata":{"name":"s","namespace":"default"},"spec":{"testbed":{"name":"tb"},"slotBased":{"jobs":[{"name":{"name":"sum"},"slotIds":[0,2]}]}}})");
-  lab.world.run_for(2min);
-  const kube::Object job = lab.list(kube::thesis_kinds().batch_job).at(0);
-  EXPECT_EQ(job.status()["state"].text(), "Completed");
-  const json::Slice run = job.status()["scheduledEvents"][std::size_t{0}];
-  EXPECT_TRUE(run["successful"].boolean());
-  EXPECT_EQ(run["slotIds"].raw(), "[0,2]");
-  EXPECT_EQ(run["pods"].size(), 2u);
-  EXPECT_EQ(lab.list(kube::kJob).size(), 0u) << "it goes with its run";
-}
-
-TEST(Cluster, ESI_030_PodsThatKnowNothingOfATestbedDoNotTakeItsRoom) {
-  Lab lab(3);
-  number_nodes(lab, 3, "tuberlin.de/node-with-slots-profiler");
-  lab.world.run_for(10s);
-  apply_listings(lab);
-  lab.world.run_for(3s);
-  lab.create(job_json("crowd", 120, "1h"));  // of one cpu each, more than there is
-  lab.world.run_for(5min);
-  EXPECT_EQ(lab.count(kube::kPod, is_ghost), 6u);
-  const auto waits = [](const kube::Object& pod) {
-    return pod.member("spec")["nodeName"].text().empty();
-  };
-  EXPECT_GT(lab.count(kube::kPod, waits), 0u) << "the crowd must not fit";
-  expect_listings_carried_out(lab);
-}
-
-TEST(Cluster, ESI_006_ESI_020_HoldsTheSlotsOfATestbed) {
-  Lab lab(3);
-  number_nodes(lab, 3, "tuberlin.de/tb");
-  const kube::SlotKinds& kinds = kube::thesis_kinds();
-  lab.create(
-      R"({"apiVersion":"batchjob.gcr.io/v1alpha1","kind":"Testbed","metadata":{"name":"tb","namespace":"default"},"spec":{"slotsPerNode":2,"nodeLabel":"tuberlin.de/tb","resourcesPerSlot":{"cpu":"750m","memory":"1Gi"}}})");
-  lab.world.run_for(1min);
-  const auto ghost = [](const kube::Object& pod) {
-    return running(pod) && pod.label(kube::kGhostLabel) == "true" &&
-           pod.member("spec")["priority"].integer() == kube::kGhostPriority;
-  };
-  EXPECT_EQ(lab.count(kube::kPod, ghost), 6u);
-  const std::vector<kube::Object> testbeds = lab.list(kinds.testbed);
-  ASSERT_EQ(testbeds.size(), 1u);
-  EXPECT_EQ(testbeds[0].status()["state"].text(), "SUCCESS");
-  EXPECT_EQ(testbeds[0].status()["slotCounts"]["free"].integer(), 6);
-  EXPECT_EQ(lab.list(kinds.ledger).size(), 1u);
 }
 
 // What `berth up` starts, on data that is kept.

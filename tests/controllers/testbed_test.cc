@@ -26,10 +26,10 @@ std::map<std::string, std::string> uids(const std::vector<Object>& pods) {
   return out;
 }
 void foreign_pod(SlotsLab& lab, const std::string& name, const std::string& node,
-                 std::string_view cpu) {
+                 std::string_view cpu, std::string_view more = "") {
   ASSERT_TRUE(lab.lab.create(fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"other"}},"spec":{{"nodeName":"{}","containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]}}}})",
-      name, node, cpu)));
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"other"}},"spec":{{"nodeName":"{}","containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]{}}}}})",
+      name, node, cpu, more)));
 }
 
 TEST(Testbed, ESI_006_EveryLabelledNodeHasItsSlots) {
@@ -185,6 +185,21 @@ TEST(Testbed, ESI_024_OnlyTheNodeThatLacksRoomIsLeftOut) {
   lab.lab.run();
   EXPECT_EQ(lab.ghosts().size(), 6u);
   EXPECT_EQ(lab.condition(lab.get_testbed(), "Ready"), "True Held");
+}
+
+TEST(Testbed, ESI_024_ScavengersCountAsRoomAndOthersOfLowPriorityDoNot) {
+  SlotsLab lab;
+  foreign_pod(lab, "gives-way", "n0", "3", R"(,"priorityClassName":"scavenger","priority":-1000)");
+  foreign_pod(lab, "starved", "n1", "3",
+              R"(,"priorityClassName":"scavenger-starved","priority":-999)");
+  foreign_pod(lab, "low", "n2", "3", R"(,"priorityClassName":"batch","priority":-1000)");
+  lab.testbed();
+  lab.lab.run();
+  std::vector<std::string> names;
+  for (const Object& ghost : lab.ghosts()) names.emplace_back(ghost.name());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("ghostpod-tb-on-n0-0", "ghostpod-tb-on-n0-1",
+                                                   "ghostpod-tb-on-n1-0", "ghostpod-tb-on-n1-1"));
+  EXPECT_EQ(lab.condition(lab.get_testbed(), "Ready"), "False NoRoom");
 }
 
 TEST(Testbed, ESI_025_ASlotGoesFromItsGhostToAnExecutorAndBack) {

@@ -10,6 +10,8 @@
 #include "kube/node_view.h"
 #include "kube/ours/reasons.h"
 #include "kube/pod_requests.h"
+#include "kube/pod_view.h"
+#include "policy/admission/ordinary_priority.h"
 
 namespace berth::controllers {
 namespace {
@@ -37,6 +39,12 @@ ResourceList taken_on(const kube::TestbedView& testbed, const Object& node) {
     }
   }
   return sum;
+}
+
+// Whom a ghost that fits nowhere sends away.
+bool is_scavenger(const Object& pod) {
+  return kube::PodView(pod).priority() < 0 &&
+         admission::is_scavenger_class(pod.member("spec")["priorityClassName"].text());
 }
 
 // The resource of which there is not enough, or "".
@@ -94,7 +102,7 @@ NodeProblems nodes_without_room(const View& view, const kube::SlotKinds& kinds,
       const auto fact = slots::pod_fact(*pod);
       if (!fact) continue;
       const Key of = slots::testbed_of(*pod);
-      if (of == own.key() || counted.count(of) > 0) continue;
+      if (of == own.key() || counted.count(of) > 0 || is_scavenger(*pod)) continue;
       if (younger.count(of) > 0 && fact->ghost) continue;  // it gives way
       kube::add(foreign, kube::pod_requests(*pod).value_or(ResourceList{}));
       kube::add(foreign, {{std::string(kPods), kube::Quantity::of(1)}});
