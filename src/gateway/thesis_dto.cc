@@ -29,15 +29,9 @@ constexpr Names kJobStates[] = {
     {"Completed", "CompletedState"}, {"Failed", "FailedState"},
 };
 constexpr Names kSchedulingStates[] = {
-    {"Acquire", "AcquireState"},
-    {"Owning", "SubmissionState"},
-    {"Submitting", "SubmissionState"},
-    {"Confirmation", "ConfirmationState"},
-    {"AwaitingCompletion", "AwaitingCompletionState"},
-    {"Stopped", "FailedState"},
-    {"Failed", "FailedState"},
-    {"Completed", "CompletedState"},
-    {"Releasing", "FinishedState"},
+    {"Acquire", "AcquireState"},           {"Submitting", "SubmissionState"},
+    {"Confirmation", "ConfirmationState"}, {"AwaitingCompletion", "AwaitingCompletionState"},
+    {"Completed", "CompletedState"},       {"Releasing", "FinishedState"},
 };
 // Five are known of a job in a scheduling: what it has reached at least.
 constexpr Names kChips[] = {{"Running", "Scheduled"}, {"Failed", "Scheduled"}};
@@ -92,11 +86,14 @@ std::string job(json::Slice shown, const kube::Object& object) {
   return out.end().end().take();
 }
 
-std::string scheduling(json::Slice shown) {
+std::string scheduling(json::Slice shown, const kube::Object& object) {
   json::Writer out;
   out.object();
   member(out, "name", shown["name"]);
-  out.member("state").string(named(kSchedulingStates, shown["state"].text(), "InitialState"));
+  const bool failed = kube::find_condition(object.status(), "Progressing")["reason"].equals(
+      kube::reason::kJobFailed);
+  out.member("state").string(
+      failed ? "FailedState" : named(kSchedulingStates, shown["state"].text(), "InitialState"));
   out.member("jobStatus").array();
   for (const json::Slice one : shown["jobStatus"].elements()) {
     const std::string state = one["state"].text();
@@ -121,7 +118,7 @@ std::string thesis_dto(Topic topic, const kube::Object& object) {
     case Topic::kSchedulings:
       break;
   }
-  return scheduling(json::Slice(shown));
+  return scheduling(json::Slice(shown), object);
 }
 
 }  // namespace berth::gateway

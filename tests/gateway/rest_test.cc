@@ -92,6 +92,28 @@ TEST(ThesisRest, ESI_003_ESI_101_PutChangesTheExternalSchedulersDataOnly) {
   EXPECT_FALSE(story.get(Topic::kJobs, "a")->member("spec")["externalScheduler"]);
 }
 
+TEST(ThesisRest, ESI_101_ASchedulingThatAJobHasStoppedIsInItsFailedState) {
+  Story story;
+  story.testbed("tb");
+  story.job("a");
+  ASSERT_EQ(
+      story.send("POST", "/external/schedulings", R"({"name":"s","testBed":"tb","queue":["a"]})")
+          ->status(),
+      200);
+  const auto states = [&](std::string_view reason) {
+    story.patch_status(
+        Topic::kSchedulings, "s",
+        fmt::format(
+            R"({{"status":{{"state":"AwaitingCompletion","conditions":[{{"type":"Progressing","status":"False","reason":"{}","message":"BatchJob default/a has failed","lastTransitionTime":"2026-01-01T00:00:00Z"}}]}}}})",
+            reason));
+    story.pass();
+    return body_of(story.get("/external/schedulings/s"))["state"].text() + " " +
+           body_of(story.get("/external/v1/schedulings/s"))["state"].text();
+  };
+  EXPECT_EQ(states("JobFailed"), "FailedState AwaitingCompletion");
+  EXPECT_EQ(states("Stalled"), "AwaitingCompletionState AwaitingCompletion");
+}
+
 TEST(ThesisRest, ESI_101_WhatIsWrongInASchedulingIs400AndSaysWhat) {
   Story story;
   const std::pair<const char*, const char*> rows[] = {
