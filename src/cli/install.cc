@@ -28,6 +28,10 @@ Command install() {
       .flag("--namespace", &options->ns, "where it runs", "NS")
       .flag("--namespaces", &options->namespaces,
             "where the controllers work, with Roles there; default: everywhere", "NS")
+      .flag("--external-namespace", &options->external_ns,
+            "what calls of the gateway are about that name no namespace; default: the first of "
+            "--namespaces, else default",
+            "NS")
       .flag("--image", &options->image, "the image that it runs from", "IMAGE")
       .flag("--job-kinds", job_kinds.get(),
             "give the controllers the rights for the kinds of applications in this folder", "DIR")
@@ -63,6 +67,10 @@ Command install() {
         if (const kube::Complaints wrong = kube::check_dns_label(options->ns); !wrong.empty())
           return tl::unexpected(
               usage_error(fmt::format("--namespace {}: {}", options->ns, wrong.front())));
+        if (const kube::Complaints wrong = kube::check_dns_label(options->external_ns);
+            !options->external_ns.empty() && !wrong.empty())
+          return tl::unexpected(usage_error(
+              fmt::format("--external-namespace {}: {}", options->external_ns, wrong.front())));
         for (const std::string& ns : options->namespaces)
           if (const kube::Complaints wrong = kube::check_dns_label(ns); !wrong.empty())
             return tl::unexpected(

@@ -189,6 +189,10 @@ Result<std::string> manifests(const InstallOptions& options) {
                                  : options.executors.scheduler;
   if (!places.empty()) more += fmt::format(", --executor-scheduler={}", places);
   if (options.executors.slot_resource) more += ", --slot-resource";
+  std::string external = options.external_ns;
+  if (external.empty() && !options.namespaces.empty()) external = options.namespaces.front();
+  if (!external.empty())
+    text = replaced(std::move(text), "--namespace=default", "--namespace=" + external);
   const std::string_view command = "command: [berth, controllers";
   return replaced(std::move(text), command, std::string(command) + more);
 }

@@ -23,6 +23,9 @@ struct InstallOptions {
   controllers::ExecutorOptions executors = {};
   // Where the controllers work, and may; none: everywhere.
   std::vector<std::string> namespaces = {};
+  // What the gateway takes calls to be about that name no namespace; "": the first of those, else
+  // "default".
+  std::string external_ns = {};
 };
 
 std::vector<std::string> parts();  // "controllers", "gateway", "extender", "scheduler"

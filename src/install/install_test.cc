@@ -84,6 +84,17 @@ TEST(Install, ESI_121_ForSomeNamespacesGivesRightsThereAndSightOfNodesAndPods) {
   EXPECT_THAT(roles, testing::IsSupersetOf({"a", "b"}));
 }
 
+TEST(Install, TheGatewayMeansTheNamespaceThatItIsFor) {
+  const auto meant = [](const InstallOptions& options) {
+    const std::string text = made(options);
+    const std::size_t at = text.find("[berth, gateway,"), flag = text.find("--namespace=", at);
+    return text.substr(flag + 12, text.find(',', flag) - flag - 12);
+  };
+  EXPECT_EQ(meant({}), "default");
+  EXPECT_EQ(meant({.namespaces = {"a", "b"}}), "a");
+  EXPECT_EQ(meant({.namespaces = {"a", "b"}, .external_ns = "b"}), "b");
+}
+
 TEST(Install, OfTheSchedulerAloneDefinesNothing) {
   const std::vector<std::string> all = names(made({.parts = {"scheduler"}}));
   EXPECT_THAT(all, Contains("Deployment/berth-scheduler"));
