@@ -60,6 +60,19 @@ class Running {
   RunningGateway gateway_;
 };
 
+void tell(const GatewayPlan& plan, const std::string& server, const RunningGateway::Ports& ports,
+          Context& context) {
+  const std::string here =
+      fmt::format("{}://{}:{}", plan.tls ? "https" : "http", plan.address, ports.main);
+  context.out << fmt::format("The gateway of {} listens on {}\n", server, here)
+              << fmt::format("In a browser: {}/ui/#token=TOKEN (kubectl create token ACCOUNT)\n",
+                             here);
+  if (ports.compat != 0)
+    context.out << fmt::format("Without a token, as {}, on http://127.0.0.1:{}\n",
+                               plan.service.gateway.compat_user, ports.compat);
+  context.out << std::flush;
+}
+
 Result<int> run_gateway(const GatewayFlags& flags, Context& context) {
   auto plan = plan_of(flags);
   if (!plan) return tl::unexpected(plan.error());
@@ -83,14 +96,7 @@ Result<int> run_gateway(const GatewayFlags& flags, Context& context) {
                          finish(tl::unexpected(ports.error()));
                          return running;
                        }
-                       context.out << fmt::format("The gateway of {} listens on {}://{}:{}\n",
-                                                  server, plan->tls ? "https" : "http",
-                                                  flags.listener.address, ports->main);
-                       if (ports->compat != 0)
-                         context.out
-                             << fmt::format("Without a token, as {}, on http://127.0.0.1:{}\n",
-                                            flags.compat_user, ports->compat);
-                       context.out << std::flush;
+                       tell(*plan, server, *ports, context);
                        return running;
                      });
 }
@@ -99,7 +105,7 @@ Result<int> run_gateway(const GatewayFlags& flags, Context& context) {
 
 Command gateway() {
   auto flags = std::make_shared<GatewayFlags>();
-  Command command("gateway", "Serve the external-scheduler interface of a cluster");
+  Command command("gateway", "Serve the external-scheduler interface of a cluster, and the page");
   flags->listener.add_to(command, "take client certificates that this authority signed");
   command
       .flag("--namespace", &flags->listener.connect.ns,

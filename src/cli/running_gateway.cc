@@ -5,6 +5,7 @@
 
 #include "client/api.h"
 #include "cluster/placed.h"
+#include "gateway/page/mount.h"
 #include "gateway/scavenge/checkpoint_door.h"
 #include "gateway/scavenge/scavengers.h"
 
@@ -56,6 +57,7 @@ Result<RunningGateway::Ports> RunningGateway::start() {
         std::make_unique<gateway::Service>(scope, parts.transport, parts.metrics, parts.log,
                                            Random::from_entropy(), parts.plan.service);
     gateway::Gateway& gateway = housed->service->gateway();
+    gateway::mount_page(gateway.routes());
     const Random random = Random::from_entropy();
     housed->writes = std::make_unique<client::Api>(scope, parts.transport, random.fork("writes"));
     housed->checkpoints =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gateway on a loop of its own, with its listeners.
+// The gateway on a loop of its own, with the page and its listeners.
 #pragma once
 
 #include <functional>

@@ -26,7 +26,6 @@
 #include "cluster/reachable.h"
 #include "controllers/registry.h"
 #include "gateway/observe/hub.h"
-#include "gateway/page/mount.h"
 #include "lab/stages/stages.h"
 #include "lab/usage.h"
 #include "net/tls.h"
@@ -328,7 +327,7 @@ class Up {
       outliving_ = plan.home;
     }
     plan.also = [this](Scope& scope, gateway::Gateway& gateway, gateway::Scavengers&) {
-      return page(scope, gateway);
+      return scheduler_pages(scope, gateway);
     };
     gateway_ = std::make_unique<RunningGateway>(real_, way_in_ ? *way_in_ : *itself_, metrics_,
                                                 log_, std::move(plan));
@@ -340,9 +339,8 @@ class Up {
     return Ok{};
   }
 
-  // The page, and what it shows of the scheduler.
-  std::shared_ptr<void> page(Scope& scope, gateway::Gateway& gateway) {
-    gateway::mount_page(gateway.routes());
+  // What the page shows of the scheduler.
+  std::shared_ptr<void> scheduler_pages(Scope& scope, gateway::Gateway& gateway) {
     const auto& config = plan_.cluster.cluster.scheduler;
     if (!config) return nullptr;
     gateway::HubOptions options{.version = BERTH_VERSION};

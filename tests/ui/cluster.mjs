@@ -42,5 +42,5 @@ export async function up({ nodes = 10, apply = [], speed = 'real' } = {}) {
   /** It is there and says nothing, until it goes on. */
   const pause = () => child.kill('SIGSTOP');
   const goOn = () => child.kill('SIGCONT');
-  return { url, api, stop, pause, goOn };
+  return { url, api, kubeconfig, stop, pause, goOn };
 }

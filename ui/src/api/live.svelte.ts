@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows right now. Messages are taken in as they come and shown once a frame.
+import { ApiError } from './client';
 import { ClusterMap } from './cluster_map';
 import { Stream } from './stream';
 import type { Beat, DecisionRecord, QueueState, StreamEvents } from './types';
@@ -17,6 +18,8 @@ class Live {
   lastMessage = $state(0);
   now = $state(Date.now());
   lost = $state.raw<{ error: Error; next: number } | null>(null);
+  /** This gateway runs beside no scheduler that it could tell of. */
+  absent = $state(false);
   /** Server time minus ours. */
   private skew = 0;
   private stream: Stream<StreamEvents> | undefined;
@@ -38,6 +41,11 @@ class Live {
         this.lost = null;
       },
       lost: (error, retry) => {
+        if (error instanceof ApiError && error.code === 404) {
+          this.absent = true;
+          this.stream?.stop();
+          return;
+        }
         this.lost = { error, next: Date.now() + retry };
       },
     }, { silence: 12_000 }); // a beat comes every 2 s

@@ -7,7 +7,7 @@ import { EventReader } from './events';
 export interface StreamHandler<Events> {
   message<K extends keyof Events>(kind: K, what: Events[K]): void;
   opened(): void;
-  /** It broke; the next try is in so many ms. */
+  /** It broke; the next try is in so many ms, unless it is stopped. */
   lost(error: Error, retry: number): void;
 }
 
@@ -88,6 +88,7 @@ export class Stream<Events> {
       if (this.stopped || this.abort !== abort) return;
       const wait = error instanceof ApiError && error.code === 401 ? LONGEST : retryAfter(++this.failures);
       this.handler.lost(error as Error, wait);
+      if (this.stopped) return;
       this.timer = setTimeout(() => void this.run(), wait);
     }
   }

@@ -23,3 +23,25 @@ export function authorization(): Record<string, string> {
   const token = sessionStorage.getItem(KEY);
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
+
+const CHOSEN = 'berth.namespace';
+export function rememberNamespace(namespace: string): void {
+  sessionStorage.setItem(CHOSEN, namespace);
+}
+export function rememberedNamespace(): string {
+  return sessionStorage.getItem(CHOSEN) ?? '';
+}
+
+/** Of the service account that a token is of; "": nobody can tell. */
+export function namespaceOf(token: string): string {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    const { sub } = JSON.parse(atob(payload)) as { sub?: string };
+    return /^system:serviceaccount:([^:]+):/.exec(sub ?? '')?.[1] ?? '';
+  } catch {
+    return '';
+  }
+}
+export function ownNamespace(): string {
+  return namespaceOf(sessionStorage.getItem(KEY) ?? '');
+}

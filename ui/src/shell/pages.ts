@@ -11,12 +11,14 @@ export interface Page {
   path: string;
   title: string;
   component: Component;
+  /** It shows what Berth's scheduler does, so it needs one in the same process. */
+  ofScheduler: boolean;
 }
 
 export const pages: readonly Page[] = [
-  { path: 'cluster', title: 'Cluster', component: Cluster },
-  { path: 'decisions', title: 'Decisions', component: Decisions },
-  { path: 'queue', title: 'Queue', component: Queue },
-  { path: 'testbeds', title: 'Testbeds', component: Testbeds },
-  { path: 'scavengers', title: 'Scavengers', component: Scavengers },
+  { path: 'cluster', title: 'Cluster', component: Cluster, ofScheduler: true },
+  { path: 'decisions', title: 'Decisions', component: Decisions, ofScheduler: true },
+  { path: 'queue', title: 'Queue', component: Queue, ofScheduler: true },
+  { path: 'testbeds', title: 'Testbeds', component: Testbeds, ofScheduler: false },
+  { path: 'scavengers', title: 'Scavengers', component: Scavengers, ofScheduler: false },
 ];
