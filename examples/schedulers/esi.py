@@ -23,11 +23,14 @@ class Refused(Exception):
         self.status = status
 
 
+# Of a Scheduling's conditions: it goes no further until somebody mends what is named.
+STUCK = ("JobFailed", "InvalidSlot", "DuplicateJob")
+
+
 class Esi:
     def __init__(self, url, token=None, namespace=None, ca_file=None):
         # Without a namespace the gateway's own is meant, as in the thesis.
-        self.root = url.rstrip("/")
-        self.base = self.root + (f"/external/v1/namespaces/{namespace}" if namespace else "/external/v1")
+        self.base = url.rstrip("/") + (f"/external/v1/namespaces/{namespace}" if namespace else "/external/v1")
         self.token = token
         self.tls = ssl.create_default_context(cafile=ca_file) if url.startswith("https") else None
 
@@ -83,7 +86,7 @@ class Esi:
         """(kind, action, object) for ever, beginning with what there is; nothing is missed between two connections."""
         cursor = None
         while True:
-            request = self._request("GET", self.root + "/external/v1/events?" + urllib.parse.urlencode({"kinds": ",".join(kinds)}))
+            request = self._request("GET", self.base + "/events?" + urllib.parse.urlencode({"kinds": ",".join(kinds)}))
             if cursor:
                 request.add_header("Last-Event-ID", cursor)
             try:
@@ -101,7 +104,8 @@ class Esi:
                 time.sleep(1)  # it is busy or not there yet, and what was missed will be told
 
     def wait_for(self, name, state="Completed"):
-        """Returns the Scheduling once it is in that state; raises if it failed."""
+        """Returns the Scheduling once it is in that state; raises if it cannot get there by itself. It waits for
+        a job or a testbed that is not there yet."""
         for _, action, seen in self.events("schedulings"):
             if not isinstance(seen, dict) or seen.get("name") != name:
                 continue
@@ -109,8 +113,9 @@ class Esi:
                 raise Refused(404, f"Scheduling {name} was deleted while it was waited for")
             if seen.get("state") == state:
                 return seen
-            if seen.get("state") in ("Failed", "Error"):
-                raise Refused(409, f"Scheduling {name} is {seen['state']}: {seen.get('message', 'berth explain scheduling tells why')}")
+            for condition in seen.get("conditions") or []:
+                if condition.get("status") == "False" and condition.get("reason") in STUCK:
+                    raise Refused(409, f"{condition['reason']}: {condition.get('message', '')}. {condition.get('remedy', '')}")
         raise AssertionError("the stream never ends")
 
     def _request(self, method, url, body=None):

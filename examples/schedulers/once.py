@@ -2,6 +2,8 @@
 """What schedulers that plan once have in common: ask what there is, submit the plan, wait, say how it went."""
 import argparse
 
+from esi import Refused
+
 
 def arguments(about):
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -25,9 +27,12 @@ def run_once(esi, asked, plan):
     queue = plan(jobs, slot_count(esi.testbed(asked.testbed)), known)
     esi.submit(asked.name, asked.testbed, queue=queue)
     print(f"submitted {asked.name}: {' '.join(queue)}", flush=True)
-    done = esi.wait_for(asked.name)
-    for job in sorted(set(queue)):
-        last = (esi.job(job).get("scheduledEvents") or [{}])[-1]
-        print(f"  {job}: {last.get('start')} to {last.get('stop')}, {'ok' if last.get('successful') else 'failed'}")
-    esi.delete(asked.name)
-    return done
+    try:
+        esi.wait_for(asked.name)
+        for job in sorted(set(queue)):
+            last = (esi.job(job).get("scheduledEvents") or [{}])[-1]
+            print(f"  {job}: {last.get('start')} to {last.get('stop')}, {'ok' if last.get('successful') else 'failed'}")
+    except Refused as refused:
+        raise SystemExit(f"{asked.name}: {refused}") from None
+    finally:
+        esi.delete(asked.name)  # it would keep its jobs for ever

@@ -3,11 +3,13 @@
 import itertools
 import pathlib
 import random
+import types
 import unittest
 
 import colocation
 import esi
 import fifo
+import once
 import shortest_job_first
 from colocation import Matrix
 
@@ -123,6 +125,43 @@ class TheStream(unittest.TestCase):
     def test_events_have_fields_and_joined_lines(self):
         lines = [b": alive\n", b"\n", b"id: t1.j2\n", b"event: schedulings\n", b"data: {\"a\":\r\n", b"data: 1}\n", b"\n", b"data: cut off\n"]
         self.assertEqual(list(esi.read_events(lines)), [{"id": "t1.j2", "event": "schedulings", "data": '{"a":\n1}'}])
+
+
+class Told(esi.Esi):
+    """A server that tells what a test says, and notes what it is asked."""
+
+    def __init__(self, *told):
+        super().__init__("http://server")
+        self.told, self.asked = told, []
+
+    def events(self, *kinds):
+        return iter(("schedulings", "MODIFIED", {"name": "s", **each}) for each in self.told)
+
+    def _call(self, method, path, body=None):
+        self.asked.append(f"{method} {path}")
+        return {"/jobs": {"a": {}}, "/testbeds/tb": {"slotsByNode": {"n": [{}]}}}.get(path, {})
+
+
+def stuck(reason, status="False"):
+    condition = {"type": "Progressing", "status": status, "reason": reason, "message": "BatchJob d/a has failed", "remedy": "Mend it."}
+    return {"state": "AwaitingCompletion", "conditions": [condition]}
+
+
+class Waiting(unittest.TestCase):
+    def test_ends_with_what_the_scheduling_says_that_goes_no_further(self):
+        for reason in ("JobFailed", "InvalidSlot", "DuplicateJob"):
+            with self.assertRaisesRegex(esi.Refused, f"{reason}: BatchJob d/a has failed. Mend it."):
+                Told({"state": "Submitting"}, stuck(reason)).wait_for("s")
+
+    def test_goes_on_while_it_waits_for_others(self):
+        waits = [stuck("WaitingForCapacity"), stuck("Stalled"), stuck("JobNotFound"), stuck("Running", "True")]
+        self.assertEqual(Told(*waits, {"state": "Completed"}).wait_for("s")["state"], "Completed")
+
+    def test_gives_the_jobs_back_when_one_has_failed(self):
+        server = Told(stuck("JobFailed"))
+        with self.assertRaisesRegex(SystemExit, "s: 409: JobFailed: BatchJob d/a has failed"):
+            once.run_once(server, types.SimpleNamespace(name="s", testbed="tb", jobs=[]), lambda jobs, slots, known: jobs)
+        self.assertEqual(server.asked[-1], "DELETE /schedulings/s")
 
 
 class TheDocumentation(unittest.TestCase):

@@ -21,8 +21,10 @@ order = sorted(jobs, key=lambda name: (length(jobs[name]), name))
 queue = [name for name in order for _ in range(max(1, slots // len(order)))]  # an executor an entry
 
 esi.submit("mine", TESTBED, queue=queue)
-esi.wait_for("mine")  # the server tells; nothing is polled
-for place, name in enumerate(order):
-    esi.remember(name, {"place": place})
-    print(name, f"{length(esi.job(name)):.0f} s")
-esi.delete("mine")  # the jobs are free for the next
+try:
+    esi.wait_for("mine")  # the server tells; nothing is polled
+    for place, name in enumerate(order):
+        esi.remember(name, {"place": place})
+        print(name, f"{length(esi.job(name)):.0f} s")
+finally:
+    esi.delete("mine")  # the jobs are free for the next

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEDULERS = HERE.parent.parent / "examples" / "schedulers"
@@ -37,15 +38,16 @@ def node(name, labels):
     return f"apiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{{labels}}}}}\nstatus: {{capacity: {room}, allocatable: {room}}}\n"
 
 
-def testbed(name, label):
-    return (f"apiVersion: batchjob.gcr.io/v1alpha1\nkind: Testbed\nmetadata: {{name: {name}, namespace: default}}\n"
+def testbed(name, label, namespace="default"):
+    return (f"apiVersion: batchjob.gcr.io/v1alpha1\nkind: Testbed\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
             f"spec: {{slotsPerNode: 2, nodeLabel: {label}, resourcesPerSlot: {{cpu: 750m, memory: 6Gi}}}}\n")
 
 
-def job(name, length, slowed_by):
+def job(name, length, slowed_by, namespace="default", exit_code=0):
     slow = " ".join(f"{other}={factor:.3f}" for other, factor in slowed_by.items())
-    return (f"apiVersion: batchjob.gcr.io/v1alpha1\nkind: BatchJob\nmetadata: {{name: {name}, namespace: default}}\n"
-            f"spec: {{sparkSpec: {{type: Scala, driver: {{annotations: {{berth.dev/duration: {length}s, berth.dev/slowed-by: \"{slow}\"}}}}}}}}\n")
+    notes = f'berth.dev/duration: {length}s, berth.dev/slowed-by: "{slow}", berth.dev/exit-code: "{exit_code}"'
+    return (f"apiVersion: batchjob.gcr.io/v1alpha1\nkind: BatchJob\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+            f"spec: {{sparkSpec: {{type: Scala, driver: {{annotations: {{{notes}}}}}}}}}\n")
 
 
 class Cluster:
@@ -54,9 +56,10 @@ class Cluster:
     def __init__(self, nodes, jobs):
         self.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(self.folder.name)
-        there = [node(f"node-{i}", f'tb: "{i}"') for i in range(nodes)] + [node("profiling", 'prof: "0"'), node("management", "")]
+        there = [node(f"node-{i}", f'tb: "{i}"') for i in range(nodes)] + [node("profiling", 'prof: "0"'), node("management", 'other: "0"')]
         (folder / "nodes.yaml").write_text("---\n".join(there))
         (folder / "objects.yaml").write_text("---\n".join([testbed("testbed", "tb"), testbed("profiler-testbed", "prof"), *jobs]))
+        self.others = []
         self.log = open(folder / "log", "w+")
         self.process = subprocess.Popen(
             [BERTH, "up", "--ephemeral", "--port", "0", "--speed", "max", "--nodes", folder / "nodes.yaml", "--apply", folder / "objects.yaml",
@@ -91,10 +94,18 @@ class Cluster:
         return len(slots), sum(slot["state"] == "FREE" for slot in slots)
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait()
+        for process in (*self.others, self.process):
+            process.terminate()
+            process.wait()
         self.log.close()
         self.folder.cleanup()
+
+    def gateway(self):
+        """Another program, in front of this cluster as of any: its address."""
+        folder = pathlib.Path(self.folder.name)
+        with open(folder / "gateway", "w") as log:
+            self.others.append(subprocess.Popen([BERTH, "gateway", "--kubeconfig", folder / "kubeconfig", "--port", "0"], stdout=log, stderr=log))
+        return self._until(lambda: re.search(r"listens on (http://\S+)", (folder / "gateway").read_text()))[1]
 
     def nothing_is_stuck(self, test):
         self._until(lambda: not self.esi.schedulings())
@@ -104,11 +115,42 @@ class Cluster:
             test.assertTrue(all(run["successful"] for run in told["scheduledEvents"]), name)
 
 
+def run(script, *flags, lines="", **environment):
+    return subprocess.run([sys.executable, "-B", SCHEDULERS / script, *flags], input=lines, text=True, capture_output=True, timeout=PATIENCE,
+                          env={**os.environ, **environment})
+
+
 class OnACluster(unittest.TestCase):
     def cluster(self, nodes, jobs):
         made = Cluster(nodes, jobs)
         self.addCleanup(made.stop)
         return made
+
+    def test_a_job_that_fails_ends_the_script_and_the_jobs_are_free_again(self):
+        cluster = self.cluster(1, [job("good", 10, {}), job("bad", 10, {}, exit_code=1)])
+        ran = run("fifo.py", "--testbed", "testbed", "good", "bad", **cluster.environment)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("planned-once: 409: JobFailed: BatchJob default/bad has failed", ran.stderr)
+        again = run("shortest_job_first.py", "--testbed", "testbed", "--name", "again", "good", **cluster.environment)
+        self.assertEqual((again.returncode, again.stderr), (0, ""))
+        self.assertEqual([run["successful"] for run in cluster.esi.job("bad")["scheduledEvents"]], [False])
+
+    def test_works_in_a_namespace_other_than_the_gateways(self):
+        elsewhere = ["apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n", testbed("testbed", "other", "team-a"),
+                     *(job(name, 10, {}, "team-a") for name in "ab")]
+        cluster = self.cluster(1, elsewhere)
+        ran = run("fifo.py", "--testbed", "testbed", **cluster.environment, BERTH_NAMESPACE="team-a")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(ran.stdout.count(", ok"), 2)
+        self.assertEqual(cluster.esi.schedulings(), [])
+
+    def test_the_gateway_of_any_cluster_serves_the_scripts_and_the_page(self):
+        cluster = self.cluster(1, [job("a", 10, {})])
+        url = cluster.gateway()
+        ran = run("fifo.py", "--testbed", "testbed", "a", BERTH_URL=url, BERTH_TOKEN=cluster.environment["BERTH_TOKEN"])
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        with urllib.request.urlopen(url + "/ui/") as page:
+            self.assertEqual(page.headers.get_content_type(), "text/html")
 
     def test_ESI_105_ESI_106_ESI_108_profiles_and_schedules_at_once_and_nothing_is_stuck(self):
         """The thesis' evaluation: three nodes with two slots, one to profile on, one for the rest, and its three jobs."""
@@ -117,9 +159,8 @@ class OnACluster(unittest.TestCase):
         cluster = self.cluster(3, [job(name, 20 + 5 * i, slow[name]) for i, name in enumerate(names)])
         draw = random.Random(5)
         lines = [draw.choice(["", " ".join(draw.sample(names, 2)), draw.choice(names)]) for _ in range(SCHEDULINGS)]
-        ran = subprocess.run([sys.executable, "-B", SCHEDULERS / "profiler.py", "--profiling", "profiler-testbed", "--testbed", "testbed",
-                              "--cycles", str(CYCLES)], input="\n".join(lines) + "\n", text=True, capture_output=True, timeout=PATIENCE,
-                             env={**os.environ, **cluster.environment})
+        ran = run("profiler.py", "--profiling", "profiler-testbed", "--testbed", "testbed", "--cycles", str(CYCLES),
+                  lines="\n".join(lines) + "\n", **cluster.environment)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         self.assertEqual(ran.stdout.count("profiled "), CYCLES)
         self.assertEqual(ran.stdout.count("completed scheduled-"), SCHEDULINGS)
