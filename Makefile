@@ -48,6 +48,8 @@ journeys:  ## Run the web page's journeys: Debian's Chromium against a real bert
 	@ctest --test-dir build/dev -L e2e --output-on-failure
 
 nightly: e2e  ## Run the large counts too
+	@tools/setup clients
+	@tools/clients/install > build/.clients.log 2>&1 || { cat build/.clients.log; exit 1; }
 	@ctest --test-dir build/dev -L nightly -E '^slots_nightly$$' --output-on-failure
 	@cmake --preset nightly > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
 	@cmake --build --preset nightly --target controller_stories_test
