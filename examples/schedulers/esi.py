@@ -71,11 +71,21 @@ class Esi:
         return self._call("POST", "/schedulings", wanted)
 
     def delete(self, name):
+        """Returns when it is gone: its jobs are free then, and so is its name."""
         try:
             self._call("DELETE", f"/schedulings/{_quoted(name)}")
         except Refused as refused:
             if refused.status not in (304, 404):  # it is gone, which is what was wanted
                 raise
+        there, synced = False, False
+        for _, action, seen in self.events("schedulings"):
+            if action == "RESET":
+                there, synced = False, False
+            elif isinstance(seen, dict) and seen.get("name") == name:
+                there = action != "DELETED"
+            synced = synced or action == "SYNCED"
+            if synced and not there:
+                return
 
     def remember(self, job, data):
         """Keeps data of ours with the job, across its runs."""

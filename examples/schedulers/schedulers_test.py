@@ -157,6 +157,18 @@ class Waiting(unittest.TestCase):
         waits = [stuck("WaitingForCapacity"), stuck("Stalled"), stuck("JobNotFound"), stuck("Running", "True")]
         self.assertEqual(Told(*waits, {"state": "Completed"}).wait_for("s")["state"], "Completed")
 
+    def test_for_a_deletion_ends_when_the_scheduling_is_gone(self):
+        def change(action, name="s"):
+            return "schedulings", action, {"name": name}
+
+        synced, later = (None, "SYNCED", None), change("MODIFIED")
+        for told in ([change("ADDED"), synced, change("MODIFIED"), change("DELETED")], [change("ADDED", "other"), synced],
+                     [change("ADDED"), synced, (None, "RESET", None), synced]):
+            server, events = Told(), iter([*told, later])
+            server.events = lambda *kinds: events
+            server.delete("s")
+            self.assertEqual(list(events), [later])
+
     def test_gives_the_jobs_back_when_one_has_failed(self):
         server = Told(stuck("JobFailed"))
         with self.assertRaisesRegex(SystemExit, "s: 409: JobFailed: BatchJob d/a has failed"):

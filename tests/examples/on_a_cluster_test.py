@@ -131,7 +131,7 @@ class OnACluster(unittest.TestCase):
         ran = run("fifo.py", "--testbed", "testbed", "good", "bad", **cluster.environment)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("planned-once: 409: JobFailed: BatchJob default/bad has failed", ran.stderr)
-        again = run("shortest_job_first.py", "--testbed", "testbed", "--name", "again", "good", **cluster.environment)
+        again = run("shortest_job_first.py", "--testbed", "testbed", "good", **cluster.environment)
         self.assertEqual((again.returncode, again.stderr), (0, ""))
         self.assertEqual([run["successful"] for run in cluster.esi.job("bad")["scheduledEvents"]], [False])
 
