@@ -41,7 +41,7 @@ void Caches::need(const Spec& spec) {
     BERTH_CHECK(fresh || at->second == index.by, "two indexes of one name");
   }
   following_ |= spec.follows() != nullptr;
-  finding_ |= following_;
+  finding_ |= following_ || spec.asks_scales();
   for (const auto& [name, by] : spec.everywhere()) {
     const auto [at, fresh] = everywhere_.try_emplace(name, by);
     BERTH_CHECK(fresh || at->second == by, "two indexes of one name");
@@ -226,6 +226,12 @@ std::optional<KindId> Caches::served(std::string_view api_version, std::string_v
   const auto& versions = found->second.versions;
   if (std::find(versions.begin(), versions.end(), version) == versions.end()) return std::nullopt;
   return found->second.kind;
+}
+
+bool Caches::scales(KindId id) const {
+  const kube::Kind& kind = kube::kind_of(id);
+  const auto found = served_.find({kind.group, kind.kind});
+  return found != served_.end() && found->second.scales;
 }
 
 std::optional<KindId> Caches::followed(std::string_view resource) const {

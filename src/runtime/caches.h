@@ -60,6 +60,7 @@ class Caches final : public Lookup {
   std::vector<const Object*> everywhere(std::string_view index,
                                         std::string_view value) const override;
   std::optional<KindId> served(std::string_view api_version, std::string_view kind) const override;
+  bool scales(KindId) const override;
   std::optional<KindId> followed(std::string_view resource) const override;
   std::vector<KindId> followed() const override;
   bool gone(std::string_view uid) const override { return gone_.count(uid) > 0; }
@@ -112,7 +113,7 @@ class Caches final : public Lookup {
 
   // Where every kind is followed.
   bool following_ = false;
-  bool finding_ = false;  // that, or some kinds only if they are served
+  bool finding_ = false;  // that, or some kinds only if they are served, or asks for scales
   std::map<std::string, IndexBy, std::less<>> everywhere_;
   std::unique_ptr<KindFinder> finder_;
   std::map<std::pair<std::string, std::string>, ServedKind> served_;  // by group and kind

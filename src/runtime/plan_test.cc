@@ -77,6 +77,17 @@ TEST(Spec, RightsAreTheSumOfWhatIsDeclared) {
       R"({"apiGroups":["events.k8s.io"],"resources":["events"],"verbs":["create","patch"]}])");
 }
 
+TEST(Spec, ScalesAreAskedByWhoDeclaresIt) {
+  const AskAction scale{"scale", kube::ApiRequest{.kind = kube::kJob, .subresource = "scale"}};
+  EXPECT_FALSE(Spec("s").reconciles(kube::kJob).allows(scale));
+  const Spec spec = Spec("s").asks_any_scale();
+  EXPECT_TRUE(spec.allows(scale));
+  EXPECT_EQ(
+      rules_json({spec}),
+      R"([{"apiGroups":["*"],"resources":["*/scale"],"verbs":["get"]},)"
+      R"({"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"],"verbs":["get","list","watch"]}])");
+}
+
 TEST(Spec, AllowsWhatIsDeclaredAndNothingElse) {
   const Spec spec = Spec("s").reconciles(kube::kJob).creates(kube::kPod).patches_status(kube::kJob);
   Plan plan;

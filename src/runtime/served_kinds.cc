@@ -34,6 +34,9 @@ Result<Ok> collect(std::string_view text, Found& found, std::vector<std::string>
         if (!fresh) continue;
         for (const json::Slice verb : resource["verbs"].elements())
           at->second.verbs.insert(verb.text());
+        for (const json::Slice part : resource["subresources"].elements())
+          at->second.scales |=
+              part["subresource"].equals("scale") && part["responseKind"]["kind"].equals("Scale");
         at->second.kind = kube::learn_kind({.group = group_name,
                                             .version = version_name,
                                             .kind = resource["responseKind"]["kind"].text(),

@@ -18,6 +18,7 @@ struct ServedKind {
   kube::KindId kind{};  // in the version that the server prefers
   std::set<std::string, std::less<>> verbs = {};
   std::vector<std::string> versions = {};  // all that are served, the preferred one first
+  bool scales = false;                     // has the subresource "scale"
   bool can(std::string_view verb) const { return verbs.count(verb) > 0; }
 };
 

@@ -147,6 +147,10 @@ Spec& Spec::asks(KindId kind) {
   calls_.push_back({"list", kind});
   return *this;
 }
+Spec& Spec::asks_any_scale() {
+  asks_scales_ = true;
+  return reads(kube::kCustomResourceDefinition, client::Keep::kMetadata);
+}
 Spec& Spec::prefers(std::function<int(const View&, const Key&)> priority) {
   prefers_ = std::move(priority);
   return *this;
@@ -179,6 +183,7 @@ bool Spec::allows(const Action& action) const {
     return declared("create", kube::kPod, "eviction");
   if (std::holds_alternative<EventAction>(action)) return declared("create", kube::kEvent, "");
   const auto* read = std::get_if<kube::ApiRequest>(&std::get<AskAction>(action).question);
+  if (read != nullptr && read->subresource == "scale") return asks_scales_;
   // k8s 1.36: what is served is told to everyone who has a name (system:discovery).
   return read == nullptr || read->verb == kube::Verb::kRaw || declared("get", read->kind, "") ||
          std::any_of(watches_.begin(), watches_.end(),
@@ -194,6 +199,7 @@ std::string rules_json(const std::vector<Spec>& specs) {
   for (const Spec& spec : specs) {
     if (!spec.any_kind().empty())
       verbs[{"*", "*"}].insert(spec.any_kind().begin(), spec.any_kind().end());
+    if (spec.asks_scales()) verbs[{"*", "*/scale"}].insert("get");
     if (spec.follows()) verbs[{"*", "*"}].insert({"get", "list", "watch"});
     for (const WatchSpec& watch : spec.watched())
       for (const char* verb : {"get", "list", "watch"}) grant(watch.kind, "", verb);

@@ -93,8 +93,9 @@ class Spec {
   // Whatever kinds there are: "get", "list", "patch", "delete", "deletecollection".
   Spec& any_kind(std::vector<std::string> verbs);
   Spec& evicts();
-  Spec& tells();       // events
-  Spec& asks(KindId);  // reads past the caches
+  Spec& tells();           // events
+  Spec& asks(KindId);      // reads past the caches
+  Spec& asks_any_scale();  // the "scale" of objects of whatever kind
   // Whose turn it is among queued keys: the higher first, then first come, first served.
   Spec& prefers(std::function<int(const View&, const Key&)>);
   Spec& keys_in_flight(unsigned);
@@ -108,6 +109,7 @@ class Spec {
   const OutsideSource& outside() const { return outside_; }
   const std::vector<CallSpec>& calls() const { return calls_; }
   const std::vector<std::string>& any_kind() const { return any_kind_; }
+  bool asks_scales() const { return asks_scales_; }
   bool allows(const Action&) const;  // was it declared?
   int priority(const View& view, const Key& key) const {
     return prefers_ ? prefers_(view, key) : 0;
@@ -121,6 +123,7 @@ class Spec {
   std::vector<IndexSpec> indexes_;
   std::vector<CallSpec> calls_;
   std::vector<std::string> any_kind_;
+  bool asks_scales_ = false;
   Mapping follows_;
   OutsideSource outside_;
   std::vector<std::pair<std::string, IndexBy>> everywhere_;

@@ -27,7 +27,8 @@ class Lookup {
                                               std::string_view value) const = 0;
   virtual kube::Revision seen(KindId) const = 0;  // complete up to here
 
-  // For those who follow every kind (Spec::follows_every_kind).
+  // For those who follow every kind (Spec::follows_every_kind); what is served is known to those
+  // who ask for scales, too.
   // Objects of whatever kind that the index files under the value; by resource name, then key.
   virtual std::vector<const Object*> everywhere(std::string_view /*index*/,
                                                 std::string_view /*value*/) const {
@@ -38,6 +39,7 @@ class Lookup {
                                        std::string_view /*kind*/) const {
     return std::nullopt;
   }
+  virtual bool scales(KindId) const { return false; }  // a kind that is served, as the server says
   virtual std::optional<KindId> followed(std::string_view /*resource*/) const {  // "jobs.batch"
     return std::nullopt;
   }
@@ -90,6 +92,7 @@ class View {
   std::optional<KindId> served(std::string_view api_version, std::string_view kind) const {
     return objects_.served(api_version, kind);
   }
+  bool scales(KindId kind) const { return objects_.scales(kind); }
   std::optional<KindId> followed(std::string_view resource) const {
     return objects_.followed(resource);
   }

@@ -12,6 +12,7 @@ namespace {
 using kube::kPod;
 using kube::kPodDisruptionBudget;
 using testing::Contains;
+using testing::Not;
 using testing::StartsWith;
 
 const Key kBudget{"default", "web"};
@@ -110,8 +111,82 @@ TEST(DisruptionStory, AnEvictionThatWasLetThroughCountsUntilThePodGoesOrTwoMinut
   EXPECT_TRUE(lab.home().idle());
 }
 
+KindId crew_kind() { return kube::learn_kind({"example.com", "v1", "Crew", "crews"}); }
+// A server whose Crews can be scaled, and whose Jobs cannot.
+LabOptions with_crews() {
+  return {.controllers = disruption(),
+          .kinds = {kube::kCustomResourceDefinition, kube::kDeployment, kube::kEvent, kube::kJob,
+                    kube::kReplicaSet, kube::kReplicationController, kube::kStatefulSet, kPod,
+                    kPodDisruptionBudget, crew_kind()},
+          .scaled = {crew_kind(), kube::kReplicaSet}};
+}
+std::string create_crew(Lab& lab, int replicas) {
+  const auto crew = lab.create(fmt::format(
+      R"({{"apiVersion":"example.com/v1","kind":"Crew","metadata":{{"name":"c","namespace":"default"}},"spec":{{"replicas":{}}}}})",
+      replicas));
+  return std::string(crew->uid());
+}
+void create_pod(Lab& lab, const std::string& name, const std::string& owner) {
+  ASSERT_TRUE(lab.create(fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","labels":{{"app":"web"}},"ownerReferences":[{{{},"controller":true}}]}},"spec":{{"containers":[{{"name":"main"}}]}}}})",
+      name, owner)));
+}
+std::string crew_ref(const std::string& uid) {
+  return fmt::format(R"("apiVersion":"example.com/v1","kind":"Crew","name":"c","uid":"{}")", uid);
+}
+
+TEST(DisruptionStory, OwnersOfAnyKindCountByTheirScale) {
+  Lab lab(with_crews());
+  budget(lab, R"("maxUnavailable":"25%")");
+  const std::string uid = create_crew(lab, 4);
+  for (const char* pod : {"p0", "p1", "p2", "p3"}) create_pod(lab, pod, crew_ref(uid));
+  lab.run(10s);
+  EXPECT_EQ(status(lab), "1 of 4, 3 of 4");
+  EXPECT_EQ(condition(lab), "DisruptionAllowed True SufficientPods");
+  EXPECT_THAT(lab.events(), Not(Contains(StartsWith("CalculateExpectedPodCountFailed"))));
+  EXPECT_TRUE(lab.home().idle());
+  ASSERT_TRUE(lab.patch(crew_kind(), {"default", "c"}, R"({"spec":{"replicas":8}})"));
+  lab.erase(kPod, {"default", "p0"});
+  lab.run(10s);
+  EXPECT_EQ(status(lab), "0 of 3, 6 of 8");
+}
+
+TEST(DisruptionStory, OwnersWithoutAScaleAreToldAndNotDisrupted) {
+  struct Row {
+    std::string owner, message;
+  };
+  const Row rows[] = {
+      {R"("apiVersion":"batch/v1","kind":"Job","name":"j","uid":"x")",
+       "jobs.batch does not implement the scale subresource"},
+      {R"("apiVersion":"example.com/v1","kind":"Gang","name":"g","uid":"x")",
+       R"(no matches for kind "Gang" in version "example.com/v1")"},
+      {R"("apiVersion":"example.com/v2","kind":"Crew","name":"c","uid":"x")",
+       R"(no matches for kind "Crew" in version "example.com/v2")"},
+      {R"("apiVersion":"example.com/v1","kind":"Crew","name":"nobody","uid":"x")",
+       R"(found no controllers for pod "p")"},
+      {crew_ref("another"), R"(found no controllers for pod "p")"},
+      {R"("apiVersion":"apps/v1","kind":"ReplicaSet","name":"gone","uid":"x")",
+       R"(found no controllers for pod "p")"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.owner);
+    Lab lab(with_crews());
+    create_crew(lab, 1);
+    budget(lab, R"("maxUnavailable":1)");
+    create_pod(lab, "p", row.owner);
+    lab.run(10s);
+    EXPECT_EQ(condition(lab), "DisruptionAllowed False SyncFailed");
+    EXPECT_EQ(lab.get(kPodDisruptionBudget, kBudget).status()["conditions"][0]["message"].text(),
+              row.message);
+    EXPECT_THAT(lab.events(),
+                Contains("CalculateExpectedPodCountFailed: Failed to calculate the number of "
+                         "expected pods: " +
+                         row.message));
+  }
+}
+
 TEST(DisruptionStory, WhatCannotBeCountedIsNotDisrupted) {
-  Lab lab({.controllers = disruption()});
+  Lab lab(with_crews());
   budget(lab, R"("maxUnavailable":1)");
   ASSERT_TRUE(lab.create(
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default","labels":{"app":"web"},"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"x","controller":true}]},"spec":{"containers":[{"name":"main"}]}})"));

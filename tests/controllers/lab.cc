@@ -163,6 +163,7 @@ Lab::Lab(LabOptions options)
       options_(std::move(options)) {
   server.follow_rules(true);
   server.serve(options_.kinds);
+  server.serve_scales(options_.scaled);
   server.on_commit = [this](KindId kind, const Object& object) { react(kind, object); };
   const auto spawn = [this](std::string name, Controllers controllers) {
     processes_.push_back(&world.spawn(

@@ -49,6 +49,7 @@ struct LabOptions {
   client::TransportFaults faults = {};
   runtime::HomeOptions home = {};
   std::vector<KindId> kinds = {};        // that the server has; none: whatever it is asked for
+  std::vector<KindId> scaled = {};       // of them, with a subresource "scale"
   std::vector<Controllers> beside = {};  // in processes of their own
 };
 

@@ -130,7 +130,8 @@ Result<ApiReply> FakeServer::answer(ApiRequest& request) {
   if (refusal_ && !reads && request.verb != kube::Verb::kRaw) return refuse(*refusal_, "refused");
   if (admit && !reads)
     if (Result<Ok> admitted = admit(request); !admitted) return tl::unexpected(admitted.error());
-  if (request.verb != kube::Verb::kRaw && !serves(request.kind))
+  if (request.verb != kube::Verb::kRaw &&
+      (!serves(request.kind) || (request.subresource == "scale" && !scales(request.kind))))
     return refuse(Reason::kNotFound, "the server could not find the requested resource");
   switch (request.verb) {
     case kube::Verb::kGet: {
@@ -138,7 +139,7 @@ Result<ApiReply> FakeServer::answer(ApiRequest& request) {
       const auto found = objects.find({request.ns, request.name});
       if (found == objects.end()) return refuse(Reason::kNotFound, request.name + " not found");
       ApiReply reply;
-      reply.body = found->second;
+      reply.body = request.subresource == "scale" ? scale_of(found->second) : found->second;
       return reply;
     }
     case kube::Verb::kList:
@@ -441,6 +442,10 @@ bool FakeServer::serves(KindId kind) const {
   return served_.empty() || std::find(served_.begin(), served_.end(), kind) != served_.end();
 }
 
+bool FakeServer::scales(KindId kind) const {
+  return std::find(scaled_.begin(), scaled_.end(), kind) != scaled_.end();
+}
+
 Result<ApiReply> FakeServer::discover(const ApiRequest& request) const {
   const bool core = request.raw_path == "/api";
   if (!core && request.raw_path != "/apis") return refuse(Reason::kNotFound, "no such path");
@@ -448,7 +453,7 @@ Result<ApiReply> FakeServer::discover(const ApiRequest& request) const {
   if (kinds.empty())
     for (const auto& [kind, objects] : objects_) kinds.push_back(kind);
   ApiReply reply;
-  reply.body = discovery_json(core, kinds);
+  reply.body = discovery_json(core, kinds, scaled_);
   return reply;
 }
 

@@ -40,6 +40,8 @@ class FakeServer final : public kube::ApiHandler {
   void follow_rules(bool yes) { rules_ = yes; }
   // Kinds that are told to whoever asks for them; those that are not there answer 404.
   void serve(std::vector<kube::KindId> kinds) { served_ = std::move(kinds); }
+  // Kinds whose objects have a subresource "scale", which says their spec.replicas.
+  void serve_scales(std::vector<kube::KindId> kinds) { scaled_ = std::move(kinds); }
   void refuse_writes(std::optional<Reason> reason) { refusal_ = reason; }
   // Asked about every write; what it objects to is refused with that.
   Fn<Result<Ok>(const kube::ApiRequest&)> admit = nullptr;
@@ -81,6 +83,7 @@ class FakeServer final : public kube::ApiHandler {
   Result<kube::ApiReply> erase_all(const kube::ApiRequest&);
   Result<kube::ApiReply> discover(const kube::ApiRequest&) const;
   bool serves(kube::KindId) const;
+  bool scales(kube::KindId) const;
   Result<kube::ApiReply> keep(const kube::ApiRequest&, const kube::Object& old, std::string next);
   kube::Object store(kube::KindId, const kube::Key&, const std::string& json, std::string uid);
   void erase_key(kube::KindId, const kube::Key&);
@@ -95,6 +98,7 @@ class FakeServer final : public kube::ApiHandler {
   std::uint64_t uids_ = 0;
   std::optional<Reason> refusal_;
   std::vector<kube::KindId> served_;  // none: all
+  std::vector<kube::KindId> scaled_;
   Ending ending_ = Ending::kRefuses;
   std::uint64_t last_requests_ = 0;
   bool away_ = false;

@@ -203,7 +203,19 @@ Result<Deletion> as_deleted(const kube::ApiRequest& request, const Object& old, 
   return Deletion{next, !same(Slice(document), Slice(next))};
 }
 
-std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds) {
+Object scale_of(const Object& object) {
+  json::Writer w;
+  w.object().member("apiVersion").string("autoscaling/v1").member("kind").string("Scale");
+  w.member("metadata").object().member("name").string(object.name());
+  w.member("namespace").string(object.ns()).member("uid").string(object.uid()).end();
+  w.member("spec").object().member("replicas").raw(object.member("spec")["replicas"].raw()).end();
+  auto scale = Object::parse(w.end().take());
+  BERTH_CHECK(scale.has_value(), "an object that scales has spec.replicas");
+  return *scale;
+}
+
+std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds,
+                           const std::vector<kube::KindId>& scaled) {
   // By group, then version, then plural: the document must not depend on how ids were given.
   std::map<std::string, std::map<std::string, std::map<std::string, kube::KindId>>> sorted;
   for (const kube::KindId id : kinds) {
@@ -228,7 +240,14 @@ std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds) {
         for (const char* verb :
              {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"})
           w.string(verb);
-        w.end().end();
+        w.end();
+        if (std::find(scaled.begin(), scaled.end(), id) != scaled.end())
+          w.member("subresources")
+              .array()
+              .raw(
+                  R"({"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]})")
+              .end();
+        w.end();
       }
       w.end().member("freshness").string("Current").end();
     }

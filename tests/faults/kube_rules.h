@@ -35,7 +35,11 @@ struct Deletion {
 };
 Result<Deletion> as_deleted(const kube::ApiRequest&, const kube::Object& old, WallTime now);
 
+// What the subresource "scale" of an object says.
+kube::Object scale_of(const kube::Object&);
+
 // What a server with these kinds answers to GET /api (`core`) or /apis: all groups at once.
-std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds);
+std::string discovery_json(bool core, const std::vector<kube::KindId>& kinds,
+                           const std::vector<kube::KindId>& scaled);
 
 }  // namespace berth::faults

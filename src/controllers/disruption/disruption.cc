@@ -25,11 +25,17 @@ using kube::LabelSelector;
 
 // k8s 1.36: an eviction that was let through and is not followed by a deletion counts this long.
 constexpr Duration kDeletionTimeout = 2min;
+constexpr Duration kRetry = 30s, kUnknownPatience = 1s;  // with what the server could not tell
 
 struct Expected {
   std::int64_t pods = 0, healthy = 0;
   bool unmanaged = false;  // some pods have no controller to count by
 };
+
+bool of_group(std::string_view api_version, std::string_view group) {
+  const std::size_t slash = api_version.find('/');
+  return (slash == api_version.npos ? "" : api_version.substr(0, slash)) == group;
+}
 
 class Run {
  public:
@@ -43,6 +49,7 @@ class Run {
       if (selector->matches(pod->labels())) pods_.push_back(pod);
     if (pods_.empty()) tell(client::EventType::kNormal, "NoPods", "No matching pods found");
     const Result<Expected> expected = expect();
+    if (unanswered_) return std::move(plan_);
     if (!expected) {
       tell(client::EventType::kWarning, "CalculateExpectedPodCountFailed",
            "Failed to calculate the number of expected pods: " + expected.error().message);
@@ -66,7 +73,7 @@ class Run {
     notes_.push_back({type, reason, "Sync", std::move(note)});
   }
 
-  Result<Expected> expect() const {
+  Result<Expected> expect() {
     const auto most_down = spec_.max_unavailable();
     const auto least = spec_.min_available();
     if (!most_down) return tl::unexpected(most_down.error());
@@ -85,8 +92,13 @@ class Run {
     return scale;
   }
 
+  struct Scale {
+    std::string uid;  // of whoever is scaled
+    std::int64_t pods = 0;
+  };
+
   // As many pods as their controllers want together.
-  Result<Expected> count_by_controllers() const {
+  Result<Expected> count_by_controllers() {
     Expected expected;
     std::set<std::string> counted;  // controllers, by uid
     for (const Object* pod : pods_) {
@@ -95,28 +107,67 @@ class Run {
         expected.unmanaged = true;
         continue;
       }
-      const Result<const Object*> scaled = scaled_by(*pod, *owner);
-      if (!scaled) return tl::unexpected(scaled.error());
-      if (!counted.insert(std::string((*scaled)->uid())).second) continue;
-      expected.pods += (*scaled)->member("spec")["replicas"].integer().value_or(1);
+      if (counted.count(owner->uid) > 0) continue;
+      const Object* workload = workload_of(*pod, *owner);
+      const Result<Scale> scale =
+          workload != nullptr ? Scale{std::string(workload->uid()),
+                                      workload->member("spec")["replicas"].integer().value_or(1)}
+                              : scale_of(*pod, *owner);
+      if (!scale) return tl::unexpected(scale.error());
+      if (counted.insert(scale->uid).second) expected.pods += scale->pods;
     }
     return expected;
   }
 
-  // The object whose spec.replicas counts: of a ReplicaSet its Deployment, where it has one.
-  Result<const Object*> scaled_by(const Object& pod, const kube::OwnerRef& owner) const {
-    for (const KindId kind :
-         {kube::kReplicaSet, kube::kStatefulSet, kube::kReplicationController}) {
-      if (owner.kind != kube::kind_of(kind).kind) continue;
-      const Object* found = view_.get(kind, {std::string(pod.ns()), owner.name});
-      if (found == nullptr || found->uid() != owner.uid) break;
+  // What the caches show of whose spec.replicas counts: of a ReplicaSet its Deployment, where it
+  // has one. Null: none of these.
+  const Object* workload_of(const Object& pod, const kube::OwnerRef& owner) const {
+    for (const KindId id : {kube::kReplicaSet, kube::kStatefulSet, kube::kReplicationController}) {
+      const kube::Kind& kind = kube::kind_of(id);
+      if (owner.kind != kind.kind || !of_group(owner.api_version, kind.group)) continue;
+      const Object* found = view_.get(id, {std::string(pod.ns()), owner.name});
+      if (found == nullptr || found->uid() != owner.uid) return nullptr;
       const auto above = found->controller();
       if (!above || above->kind != "Deployment") return found;
       const Object* deployment = view_.get(kube::kDeployment, {std::string(pod.ns()), above->name});
-      if (deployment == nullptr || deployment->uid() != above->uid) break;
-      return deployment;
+      return deployment != nullptr && deployment->uid() == above->uid ? deployment : nullptr;
     }
-    return invalid(fmt::format("found no controllers for pod \"{}\"", pod.name()));
+    return nullptr;
+  }
+
+  // Of an owner of any kind that has the subresource, as the server tells it.
+  Result<Scale> scale_of(const Object& pod, const kube::OwnerRef& owner) {
+    const auto id = view_.served(owner.api_version, owner.kind);
+    if (!id) {
+      unanswered_ |= !view_.served("v1", "Pod");  // it has not told yet which kinds it has
+      plan_.again_at(now_ + (unanswered_ ? kUnknownPatience : kRetry));
+      return invalid(fmt::format("no matches for kind \"{}\" in version \"{}\"", owner.kind,
+                                 owner.api_version));
+    }
+    const kube::Kind& kind = kube::kind_of(*id);
+    if (!view_.scales(*id))
+      return invalid(fmt::format("{}{}{} does not implement the scale subresource", kind.plural,
+                                 kind.group.empty() ? "" : ".", kind.group));
+    const std::string question = "scale of " + owner.uid;
+    const Answer* answer = view_.answer(question);
+    if (answer == nullptr) {
+      kube::ApiRequest get;
+      get.verb = kube::Verb::kGet;
+      get.kind = *id;
+      get.ns = kind.namespaced ? pod.ns() : "";
+      get.name = owner.name;
+      get.subresource = "scale";
+      plan_.ask(question, std::move(get));
+      unanswered_ = true;
+      return Scale{owner.uid};
+    }
+    if (answer->error && answer->error->reason != Reason::kNotFound) {
+      plan_.again_at(now_ + kRetry);
+      return tl::unexpected(*answer->error);
+    }
+    if (answer->error || answer->objects.size() != 1 || answer->objects[0].uid() != owner.uid)
+      return invalid(fmt::format("found no controllers for pod \"{}\"", pod.name()));
+    return Scale{owner.uid, answer->objects[0].member("spec")["replicas"].integer().value_or(0)};
   }
 
   void write(const Expected& expected) {
@@ -191,6 +242,7 @@ class Run {
   WallTime now_;
   std::vector<const Object*> pods_;
   std::vector<client::EventNote> notes_;
+  bool unanswered_ = false;  // nothing can be said before the plan's questions are answered
   Plan plan_;
 };
 
@@ -207,7 +259,8 @@ class Disruption final : public Controller {
     Spec spec("disruption-controller");
     spec.reconciles(kPodDisruptionBudget).watches(kPod, each_state(&wake_budgets));
     spec.reads(kube::kReplicaSet).reads(kube::kDeployment).reads(kube::kStatefulSet);
-    spec.reads(kube::kReplicationController).patches_status(kPodDisruptionBudget).tells();
+    spec.reads(kube::kReplicationController).asks_any_scale();
+    spec.patches_status(kPodDisruptionBudget).tells();
     return spec;
   }
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {

@@ -264,9 +264,9 @@ std::string Stage::end_state() {
     return text;
   };
   std::vector<std::string> lines;
-  for (const KindId kind :
-       {kube::kJob, kube::kCronJob, kube::kStatefulSet, kube::kDaemonSet, kube::kPod,
-        kube::kControllerRevision, kube::kPersistentVolumeClaim, kube::kPersistentVolume})
+  for (const KindId kind : {kube::kJob, kube::kCronJob, kube::kStatefulSet, kube::kDaemonSet,
+                            kube::kPod, kube::kControllerRevision, kube::kPersistentVolumeClaim,
+                            kube::kPersistentVolume, kube::kPodDisruptionBudget})
     for (const Object& object : list(kind)) {
       const std::string text = *json::merge_patch(
           object.json(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs, StatefulSets and volumes on a real kube-apiserver: what our controllers leave behind is
-// what kube-controller-manager leaves behind, statuses, names of revisions and events included.
+// Jobs, StatefulSets, volumes and budgets on a real kube-apiserver: what our controllers leave
+// behind is what kube-controller-manager leaves behind, statuses, names of revisions and events
+// included.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +25,8 @@ const std::vector<std::string> kControllers = {"job-controller",
                                                "cronjob-controller",
                                                "persistentvolume-binder-controller",
                                                "persistentvolumeclaim-protection-controller",
-                                               "persistentvolume-protection-controller"};
+                                               "persistentvolume-protection-controller",
+                                               "disruption-controller"};
 
 int index_of(const Object& pod) {
   const std::string text = pod.annotation("batch.kubernetes.io/job-completion-index");
@@ -358,6 +360,50 @@ std::vector<Story> volume_stories() {
   };
 }
 
+// A kind of somebody's own that can be scaled. It is there before controllers look for kinds, which
+// kube-controller-manager does twice a minute.
+kube::KindId crew() { return kube::learn_kind({"example.com", "v1", "Crew", "crews"}); }
+void create_crews(Session& session) {
+  const auto made = session.create(
+      kube::kCustomResourceDefinition, "",
+      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crews.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"kind":"Crew","listKind":"CrewList","plural":"crews","singular":"crew"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(eventually(60s, [&] { return session.list_all(crew(), "").has_value(); }));
+}
+
+void create_crew_of_four(Stage& stage) {
+  stage.create(
+      R"({"apiVersion":"example.com/v1","kind":"Crew","metadata":{"name":"c"},"spec":{"size":4}})");
+  for (const char* pod : {"p0", "p1", "p2", "p3"})
+    stage.create(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{{"app":"x"}},"ownerReferences":[{{"apiVersion":"example.com/v1","kind":"Crew","name":"c","uid":"{}","controller":true}}]}},"spec":{{"containers":[{{"name":"main","image":"x"}}]}}}})",
+        pod, stage.get(crew(), "c").uid()));
+}
+bool all_run(Stage& stage) {
+  for (const Object& pod : stage.list(kPod))
+    if (!pod.status()["phase"].equals("Running")) return false;
+  return true;
+}
+auto budget_is(const char* field, const char* count) {
+  return [=](Stage& stage) { return stage.is(kube::kPodDisruptionBudget, "b", field, count); };
+}
+
+std::vector<Story> budget_stories() {
+  return {
+      {"budget",
+       {{create_crew_of_four, all_run},
+        {[](Stage& stage) {
+           stage.create(
+               R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"spec":{"maxUnavailable":"25%","selector":{"matchLabels":{"app":"x"}}}})");
+         },
+         budget_is("disruptionsAllowed", "1")},
+        {[](Stage& stage) {
+           stage.patch(crew(), "c", R"({"spec":{"size":8}})");
+           stage.erase(kPod, "p0");
+         },
+         budget_is("expectedPods", "8")}}}};
+}
+
 TEST(Workloads, EndAsWithKubeControllerManager) {
   auto plane = ControlPlane::start();
   if (!plane && plane.error().reason == Reason::kNotFound) GTEST_SKIP() << plane.error().message;
@@ -365,11 +411,15 @@ TEST(Workloads, EndAsWithKubeControllerManager) {
   if (const auto program = real_program("kube-controller-manager"); !program)
     GTEST_SKIP() << program.error().message;
   std::vector<Story> stories = job_stories();
-  for (auto more : {set_stories(), daemon_stories(), volume_stories()})
+  for (auto more : {set_stories(), daemon_stories(), volume_stories(), budget_stories()})
     stories.insert(stories.end(), more.begin(), more.end());
   if (nightly())
     for (const Story& story : cron_stories()) stories.push_back(story);
-  create_nodes(**Session::open((*plane)->kubeconfig()));
+  {
+    const auto session = Session::open((*plane)->kubeconfig());
+    create_nodes(**session);
+    create_crews(**session);
+  }
   std::vector<std::string> stock, ours;
   {
     const auto keeper = stock_controllers(**plane, kControllers);
