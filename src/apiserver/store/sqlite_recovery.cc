@@ -119,7 +119,7 @@ class Reader {
     ++seen_;
     if (!id || !revision || !crc || !key || !doc)
       return damage(name, "a column is of the wrong type");
-    if (!ids_.insert(*id).second) return damage(name, "is there twice");
+    if (!ids_.insert(*id).second) return twice(name);
     const auto at = static_cast<Revision>(*revision);
     const std::uint32_t sum = row_crc(*id, *key, at, *doc);
     digest_ += row_hash(*id, sum);
@@ -128,9 +128,15 @@ class Reader {
     if (state_read_ && at > state.revision) damage(name, "is newer than the state it is in");
     Result<kube::Object> object = kube::Object::parse(*doc, {.max_bytes = doc->size()});
     if (!object) return damage(name, fmt::format("cannot be read: {}", object.error().message));
-    if (!keys_.insert(name).second) return damage(name, "is there twice");
+    if (!keys_.insert(name).second) return twice(name);
     crcs.emplace(*id, sum);
     rows.push_back({*id, std::move(*object)});
+  }
+
+  // It must not make up for one that is missing.
+  void twice(const std::string& name) {
+    --seen_;
+    damage(name, "is there twice");
   }
 
   Sqlite& db_;
