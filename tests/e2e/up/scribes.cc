@@ -185,6 +185,11 @@ void Scribe::check(const Everything& now) {
   }
 }
 
+bool Scribe::waits() const {
+  return std::any_of(stories_.begin(), stories_.end(),
+                     [](const auto& story) { return story.second.asked; });
+}
+
 void Witness::run(const Access& access, kube::Revision after, std::atomic<bool>& watching) {
   Wire wire(access);
   const auto stream =

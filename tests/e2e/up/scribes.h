@@ -68,6 +68,7 @@ class Scribe {
   void run(const Access&, const std::atomic<bool>& stop);
   // Compares with what is there after a restart, and goes on from that.
   void check(const Everything&);
+  bool waits() const;  // something was sent, and the server died before it had answered
 
   std::vector<std::string> complaints;
   const std::map<std::string, Story>& stories() const { return stories_; }
