@@ -37,13 +37,17 @@ void Neighbour::complain(std::string what) {
   complaints_.push_back(fmt::format("round {}: {}", rounds_.load(), what));
 }
 
+void Neighbour::waited_since(std::chrono::steady_clock::time_point begin) {
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - begin);
+  if (took.count() > longest_) longest_ = took.count();
+}
+
 bool Neighbour::does(Wire& wire, int code, const char* method, const std::string& target,
                      const std::string& body, const char* type) {
   const auto begin = std::chrono::steady_clock::now();
   const auto response = ask(wire, method, kSpace + target, body, type);
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - begin);
-  if (took.count() > longest_) longest_ = took.count();
+  waited_since(begin);
   if (response && response->status == code) return true;
   complain(fmt::format("{} {}: {}", method, target,
                        response ? response->body : response.error().message));
@@ -51,6 +55,7 @@ bool Neighbour::does(Wire& wire, int code, const char* method, const std::string
 }
 
 bool Neighbour::sees(Stream& stream, const std::string& name, const std::string& text) {
+  const auto begin = std::chrono::steady_clock::now();
   for (;;) {
     const auto line = stream.line(60s);
     if (!line) {
@@ -58,8 +63,10 @@ bool Neighbour::sees(Stream& stream, const std::string& name, const std::string&
       return false;
     }
     if (line->find(fmt::format("\"name\":\"{}\"", name)) != std::string::npos &&
-        line->find(text) != std::string::npos)
+        line->find(text) != std::string::npos) {
+      waited_since(begin);
       return true;
+    }
   }
 }
 

@@ -26,7 +26,8 @@ class Neighbour {
   // Each is: create, read, list, patch, see it in a watch, delete; and a pod that comes to run.
   std::size_t rounds() const { return rounds_; }
   std::vector<std::string> complaints() const;
-  // The longest that one request took since the last call.
+  // The longest that a request took, or that a watch did not show what it was to show, since the
+  // last call.
   std::chrono::milliseconds longest_wait() {
     return std::chrono::milliseconds(longest_.exchange(0));
   }
@@ -37,6 +38,7 @@ class Neighbour {
   bool does(conformance::Wire&, int code, const char* method, const std::string& target,
             const std::string& body = {}, const char* type = "application/json");
   bool sees(conformance::Stream&, const std::string& name, const std::string& text);
+  void waited_since(std::chrono::steady_clock::time_point);
   void complain(std::string);
 
   std::atomic<bool> stop_ = false;
