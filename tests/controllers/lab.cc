@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <map>
 #include <regex>
 
@@ -14,6 +15,7 @@
 #include "json/slice.h"
 #include "json/writer.h"
 #include "kube/time.h"
+#include "used_rights.h"
 
 namespace berth::controllers::stories {
 
@@ -146,14 +148,26 @@ struct Lab::Process final : Component {
                        [&lab, request = std::move(request)] { lab.server.handle(request, {}); });
               });
             }),
-        home(scope, killing, env.metrics, env.log, env.random, controllers(), lab.home_of(index)) {
+        home(scope, killing, env.metrics, env.log, env.random, controllers(),
+             watched(lab.home_of(index), index)) {
     home.start();
+  }
+
+  // Those beside are at home in other stories; those who are elected have a transport of their
+  // term.
+  runtime::HomeOptions watched(runtime::HomeOptions options, std::size_t index) {
+    if (index > 0 || options.election || options.calls_as) return options;
+    options.calls_as = [this](const runtime::Spec& spec) -> client::Transport& {
+      return rights.emplace_back(spec, killing);
+    };
+    return options;
   }
 
   Scope scope;
   client::LocalTransport wire;
   client::FaultyTransport faulty;
   KillingTransport killing;
+  std::deque<UsedRights> rights;
   runtime::Home home;
 };
 

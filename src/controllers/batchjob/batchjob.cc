@@ -51,7 +51,8 @@ class BatchJobController final : public Controller {
     for (const JobKind& kind : options_.job_kinds) {
       const KindId application = application_kind(kind);
       spec.watches_if_served(application, owner_of(kinds.batch_job));
-      spec.creates(application).patches(application).erases(application);
+      spec.creates(application).erases(application);
+      if (!kind.resize.empty()) spec.patches(application);
     }
     return spec.patches(kinds.batch_job).patches_status(kinds.batch_job).tells();
   }
