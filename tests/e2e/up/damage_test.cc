@@ -163,7 +163,9 @@ std::size_t check_salvage(const Objects& then, const Objects& now, const std::st
   for (const auto& [name, bytes] : now)
     if (!then.contains(name)) missed(name, "was gone");
   EXPECT_LE(unnamed, losses.unnamed) << silent << "without a word in:\n" << said;
-  EXPECT_LT(named + unnamed, then.size());
+  if (said.find("cannot be opened") == std::string::npos) {
+    EXPECT_LT(named + unnamed, then.size());
+  }
   return named;
 }
 
