@@ -301,6 +301,55 @@ TEST_F(Scavenger, R36_AJobThatHangsIsTakenBackAndTriedAgain) {
   EXPECT_EQ(s.phase("b"), "Running");
 }
 
+TEST_F(Scavenger, R36_WhatCannotBeginGivesItsRoomBackAndSaysWhy) {
+  s.life = [](const Object&) { return PodLife{.start = 100h}; };
+  s.job("typo", "9", R"("replicas":2)");
+  lab.run(2s);
+  s.job("next", "9");
+  lab.run(5s);
+  ASSERT_THAT(s.pods("typo"), SizeIs(2));
+  EXPECT_EQ(s.condition("next", "Admitted"), "False Threshold");
+  const auto kubelet_says = [&](std::string_view why) {
+    for (const Object& pod : s.pods("typo"))
+      ASSERT_TRUE(lab.patch(
+          kube::kPod, pod.key(),
+          fmt::format(
+              R"({{"status":{{"startTime":"{}","containerStatuses":[{{"name":"main","ready":false,"restartCount":0,"image":"","imageID":"","state":{{"waiting":{{"reason":"{}","message":"wrok: not found"}}}}}}]}}}})",
+              kube::time_text(s.now()), why),
+          "status"));
+  };
+  kubelet_says("ContainerCreating");
+  lab.run(30min);
+  EXPECT_THAT(s.pods("typo"), SizeIs(2)) << "a large image takes its time";
+  kubelet_says("ErrImagePull");
+  lab.run(10s);
+  EXPECT_EQ(s.message("typo"), fmt::format("pod {} cannot begin: ErrImagePull: wrok: not found",
+                                           s.pods("typo").at(0).name()));
+  EXPECT_THAT(s.pods("typo"), SizeIs(2)) << "within its grace";
+  lab.run(55s);
+  EXPECT_THAT(s.pods("typo"), IsEmpty());
+  EXPECT_EQ(s.phase("typo"), "Pending");
+  EXPECT_EQ(s.count("typo"), 0) << "not an interruption";
+  EXPECT_THAT(s.message("typo"), HasSubstr("ErrImagePull: wrok: not found"));
+  EXPECT_EQ(s.condition("next", "Admitted"), "True Admitted") << "others get the room";
+}
+
+TEST_F(Scavenger, R36_APodThatIsRefusedIsToldOf) {
+  lab.server.admit = [](const kube::ApiRequest& request) -> Result<Ok> {
+    if (request.verb != kube::Verb::kCreate || request.kind != kube::kPod) return Ok{};
+    return fail(Reason::kForbidden, R"(violates PodSecurity "restricted:latest")");
+  };
+  s.job("a");
+  lab.run(70s);
+  EXPECT_EQ(s.phase("a"), "Pending");
+  EXPECT_THAT(s.message("a"), HasSubstr("Job a-1 made 0 of 1 pods: "));
+  EXPECT_THAT(s.message("a"), HasSubstr(R"(violates PodSecurity "restricted:latest")"));
+  EXPECT_EQ(s.count("a"), 0);
+  lab.server.admit = nullptr;
+  lab.run(2min);
+  EXPECT_EQ(s.phase("a"), "Running");
+}
+
 TEST_F(Scavenger, R38_APodsEndIsSeenWithinASecondAndWaitingCostsNothing) {
   s.pod("all", "10");
   s.pod("all2", "10");

@@ -114,21 +114,6 @@ Begun begun(const AttemptSight& sight) {
   return out;
 }
 
-std::optional<Unplaced> unplaced(const AttemptSight& sight) {
-  std::optional<Unplaced> out;
-  for (const Object* pod : sight.pods) {
-    const kube::PodView view(*pod);
-    if (view.assigned() || view.finished()) continue;
-    const Slice scheduled = view.condition("PodScheduled");
-    if (!scheduled["status"].equals("False")) continue;
-    const auto since = kube::parse_time(scheduled["lastTransitionTime"].text());
-    const WallTime at = since.value_or(pod->created().value_or(WallTime{}));
-    if (out && out->since <= at) continue;
-    out = Unplaced{std::string(pod->name()), scheduled["message"].text(), at};
-  }
-  return out;
-}
-
 std::optional<WallTime> end_of(const scavenge::AttemptEvidence& evidence, std::string_view pod) {
   for (const scavenge::PodEvidence& one : evidence.pods) {
     if (one.name != pod) continue;

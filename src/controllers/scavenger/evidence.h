@@ -33,13 +33,6 @@ struct Begun {
 };
 Begun begun(const AttemptSight&);
 
-// The member that is not placed for the longest time, and what the scheduler says of it.
-struct Unplaced {
-  std::string pod, message;
-  WallTime since = {};
-};
-std::optional<Unplaced> unplaced(const AttemptSight&);
-
 // When it ended, as far as the pod that was judged tells.
 std::optional<WallTime> end_of(const scavenge::AttemptEvidence&, std::string_view pod);
 std::optional<int> exit_of(const scavenge::AttemptEvidence&, std::string_view pod);

@@ -91,7 +91,8 @@ class Scavenger final : public Controller {
     spec.index(kube::kPod, kByNode, &node_of_pod);
     for (const KindId made : {kube::kJob, mpi_job_kind()}) spec.creates(made).erases(made);
     spec.patches(kube::kPod).patches_part(kube::kPod, "resize").erases(kube::kPod);
-    for (const KindId read : {kube::kPersistentVolumeClaim, kube::kConfigMap, kube::kSecret})
+    for (const KindId read :
+         {kube::kPersistentVolumeClaim, kube::kConfigMap, kube::kSecret, kube::kEvent})
       spec.asks(read);
     return spec.patches(job).patches_status(job).tells();
   }

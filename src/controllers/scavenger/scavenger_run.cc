@@ -18,6 +18,7 @@
 #include "controllers/scavenger/references.h"
 #include "controllers/scavenger/scavenger_table.h"
 #include "controllers/scavenger/sight.h"
+#include "controllers/scavenger/start_trouble.h"
 #include "controllers/status.h"
 #include "json/writer.h"
 #include "kube/ours/reasons.h"
@@ -290,25 +291,17 @@ class ScavengerRun {
       ran_since_ = std::min(begun_now.last.value_or(now_), now_);
       return Input::kAllRunning;
     }
-    if (const auto waits = unplaced(seen)) {
-      if (now_ >= waits->since + policy_.start_grace) {
-        end_with(Verdict::kHung, reason::kHung,
-                 fmt::format("pod {} found no place within {}: {}", waits->pod,
-                             kube::duration_text(policy_.start_grace), waits->message));
-        return Input::kHung;
-      }
-      plan_.again_at(waits->since + policy_.start_grace);
-    } else if (seen.job != nullptr && static_cast<int>(seen.pods.size()) < members_->pods()) {
-      const WallTime due = seen.job->created().value_or(now_) + policy_.start_grace;
-      if (now_ >= due) {
-        end_with(Verdict::kHung, reason::kHung,
-                 fmt::format("the Job made {} of {} pods: look at its events", seen.pods.size(),
-                             members_->pods()));
-        return Input::kHung;
-      }
+    const auto trouble = start_trouble(view_, seen, policy_.start_grace, now_, plan_);
+    if (!trouble) return Input::kQuiet;
+    if (trouble->asked) return Input::kUnchecked;
+    if (trouble->sure) say(trouble->why);
+    const WallTime due = trouble->since + policy_.start_grace;
+    if (now_ < due) {
       plan_.again_at(due);
+      return Input::kQuiet;
     }
-    return Input::kQuiet;
+    end_with(Verdict::kHung, reason::kHung, trouble->why);
+    return Input::kHung;
   }
 
   Input look_at_run() {

@@ -108,8 +108,9 @@ constexpr ReasonRow kRows[] = {
     {"ScavengerJob", "Running", kVanished,
      "Nothing is needed: its Job and pods were taken away, and it starts again."},
     {"ScavengerJob", "Running", kHung,
-     "It found no place within startGrace and is tried again. If that goes on, look at what the "
-     "message says of nodes: affinity, taints, claims bound elsewhere."},
+     "It did not come to run within startGrace and is tried again. If that goes on, look at what "
+     "the message says: of nodes (affinity, taints, claims bound elsewhere), of its image, or of "
+     "what its namespace allows."},
     {"ScavengerJob", "Complete", kAppFailed,
      "Read the log of the pod that is named; a scavenger job that failed by itself is not started "
      "again. Mend it and create it anew."},
