@@ -17,6 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 const kube::ScavengerKinds& kinds() { return kube::scavenger_kinds(); }
 
@@ -135,6 +136,50 @@ TEST_F(ScavengerBounds, R60_AnEditedSpecCountsFromTheNextAttemptOn) {
   lab.run(3min);
   EXPECT_EQ(s.phase("a"), "Running");
   EXPECT_THAT(s.pods("a"), SizeIs(3)) << "the next attempt";
+}
+
+TEST_F(ScavengerBounds, R60_AJobThatIsMadeLargerByHandFailsWithAllItsPods) {
+  s.node("n", "20");
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerJob","metadata":{"name":"a","namespace":"default"},"spec":{"job":{"parallelism":1,"template":{"spec":{"containers":[{"name":"main","image":"i","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}]}}}}})"));
+  lab.run();
+  ASSERT_EQ(s.phase("a"), "Running");
+  ASSERT_TRUE(lab.patch(kube::kJob, {"default", "a-1"}, R"({"spec":{"parallelism":9}})"));
+  lab.run(10s);
+  EXPECT_EQ(s.phase("a"), "Failed");
+  EXPECT_EQ(s.condition("a", "Complete"), "False InvalidJob");
+  EXPECT_THAT(s.message("a"), HasSubstr("9 pods run, and it was started with 1"));
+  EXPECT_THAT(s.pods("a"), IsEmpty());
+}
+
+TEST_F(ScavengerBounds, R60_WhoIsCutFromItsJobDoesNotRunOn) {
+  s.node("n", "20");
+  for (const char* name : {"a", "b", "keeps"}) s.job(name);
+  lab.run();
+  ASSERT_THAT(s.running(), SizeIs(3));
+  ASSERT_TRUE(lab.erase(kinds().job, {"default", "a"}, kube::Propagation::kOrphan));
+  ASSERT_TRUE(lab.erase(kube::kJob, {"default", "b-1"}, kube::Propagation::kOrphan));
+  lab.run(1min);
+  EXPECT_FALSE(s.get("a").valid());
+  std::vector<std::string> live;
+  for (const Object& pod : lab.list(kube::kPod))
+    if (!pod_ended(pod)) live.push_back(std::string(pod.name()).substr(0, pod.name().rfind('-')));
+  EXPECT_THAT(live, UnorderedElementsAre("b-2-0", "keeps-1-0"));
+  EXPECT_EQ(s.count("b"), 1);
+}
+
+TEST_F(ScavengerBounds, APodWithoutItsLabelIsNotKeptForEver) {
+  s.node("n");
+  s.job("a");
+  lab.run();
+  const Object pod = s.pods("a").at(0);
+  ASSERT_TRUE(lab.patch(
+      kube::kPod, pod.key(),
+      fmt::format(R"({{"metadata":{{"labels":{{"{}":null}}}}}})", kube::kScavengerLabel)));
+  lab.run(2min);
+  EXPECT_FALSE(lab.get(kube::kPod, pod.key()).valid());
+  EXPECT_EQ(s.phase("a"), "Running");
+  EXPECT_EQ(s.count("a"), 1);
 }
 
 TEST_F(ScavengerBounds, R16_AffinityOfAJobIsKeptBesideTheNodesThatWereChosen) {

@@ -17,8 +17,9 @@ namespace {
 using namespace runtime;  // NOLINT: a controller speaks its language
 
 constexpr Duration kBatch = 100ms;  // members that end together are looked at together
-// A pod whose ScavengerJob is gone must not be kept by its finalizer. Such pods have keys of their
-// own; no object has a name like that.
+constexpr Duration kCollectorPatience = 5s;
+// A pod whose ScavengerJob is gone must not be kept by its finalizer, nor run on where no quota
+// counts it. Such pods have keys of their own; no object has a name like that.
 constexpr std::string_view kPodKey = "pod:";
 // ScavengerJobs, by the pod that needs their room.
 constexpr std::string_view kByPreemptor = "preemptor";
@@ -40,16 +41,41 @@ std::string job_of_pod(const Object& pod, KindId kind) {
   return reference.starts_with(prefix) ? reference.substr(prefix.size()) : std::string();
 }
 
+// The ScavengerJob that a pod says to be of; null where it is of none any more.
+const Object* owner_of_pod(const View& view, const Object& pod, KindId kind) {
+  const std::string name = job_of_pod(pod, kind);
+  if (name.empty() || !pod.controller()) return nullptr;
+  const Object* job = view.get(kind, {std::string(pod.ns()), name});
+  return job != nullptr && job->uid() == pod.label(kube::kScavengerLabel) ? job : nullptr;
+}
+
 void wake_for_pod(const View& view, const Object& pod, KindId kind, std::vector<Key>& wake) {
   const std::string uid = pod.label(kube::kScavengerLabel);
-  if (uid.empty()) return;
-  const std::string name = job_of_pod(pod, kind);
-  if (name.empty()) return;
-  Key key{std::string(pod.ns()), name};
-  const Object* job = view.get(kind, key);
-  if ((job == nullptr || job->uid() != uid) && holds_accounting(pod))
-    wake.push_back({key.ns, std::string(kPodKey) + std::string(pod.name())});
-  wake.push_back(std::move(key));
+  const bool held = holds_accounting(pod);
+  if (uid.empty() && !held) return;
+  std::string name = job_of_pod(pod, kind);
+  // One of which nobody knows whose it was is of the first kind.
+  const bool anybodys = name.empty() && kind == kube::scavenger_kinds().job &&
+                        pod.annotation(kScavengerJobAnnotation).empty();
+  if (name.empty() && !anybodys) return;
+  if (held && owner_of_pod(view, pod, kind) == nullptr)
+    wake.push_back({std::string(pod.ns()), std::string(kPodKey) + std::string(pod.name())});
+  if (!uid.empty() && !name.empty()) wake.push_back({std::string(pod.ns()), std::move(name)});
+}
+
+// Somebody has cut it, or what it is of, from its owner, so the garbage collector leaves it alone.
+bool orphaned(const View& view, const Object& object) {
+  const auto owner = object.controller();
+  if (!owner) return true;
+  const KindId kind = owner->kind == "Job" ? kube::kJob : mpi_job_kind();
+  const Object* found = view.get(kind, {std::string(object.ns()), owner->name});
+  return found != nullptr && found->uid() == owner->uid && !found->deleting() &&
+         orphaned(view, *found);
+}
+
+bool has_our_class(const Object& pod) {
+  const json::Slice name = pod.member("spec")["priorityClassName"];
+  return name.equals(kube::kScavengerClass) || name.equals(kube::kStarvedClass);
 }
 
 class Scavenger final : public Controller {
@@ -98,18 +124,20 @@ class Scavenger final : public Controller {
   }
 
   Plan reconcile(const View& view, const Key& key, WallTime now) const override {
-    if (key.name.starts_with(kPodKey)) return release(view, key);
+    if (key.name.starts_with(kPodKey)) return release(view, key, now);
     const Object* job = view.get(options_.kinds->job, key);
     return job == nullptr ? Plan::done() : plan_scavenger(view, options_, *job, now);
   }
 
  private:
-  Plan release(const View& view, const Key& key) const {
+  Plan release(const View& view, const Key& key, WallTime now) const {
     const Object* pod = view.get(kube::kPod, {key.ns, key.name.substr(kPodKey.size())});
     if (pod == nullptr || !holds_accounting(*pod)) return Plan::done();
-    const Object* job =
-        view.get(options_.kinds->job, {key.ns, job_of_pod(*pod, options_.kinds->job)});
-    if (job != nullptr && job->uid() == pod->label(kube::kScavengerLabel)) return Plan::done();
+    if (owner_of_pod(view, *pod, options_.kinds->job) != nullptr) return Plan::done();
+    if (has_our_class(*pod) && !pod_ended(*pod) && !pod->deleting()) {
+      if (!orphaned(view, *pod)) return std::move(Plan().again_at(now + kCollectorPatience));
+      return std::move(Plan().erase(*pod, kube::Propagation::kBackground, Pin::kUid));
+    }
     return Plan().patch(*pod, release_patch(), Pin::kUid, kube::PatchType::kStrategic);
   }
 

@@ -226,7 +226,20 @@ class ScavengerRun {
           return Input::kInterrupted;
       }
     }
+    if (const int live = alive(seen); seen.members > 0 && live > seen.members) {
+      end_with(
+          Verdict::kFailed, reason::kInvalidJob,
+          fmt::format("its {} was changed: {} pods run, and it was started with {}; change the "
+                      "ScavengerJob instead",
+                      kube::kind_of(sight_.job_kind()).kind, live, seen.members));
+      return Input::kBroken;
+    }
     return state_ == State::kStarting ? look_at_start() : look_at_run();
+  }
+
+  static int alive(const AttemptSight& seen) {
+    return static_cast<int>(std::count_if(seen.pods.begin(), seen.pods.end(),
+                                          [](const Object* pod) { return !pod_ended(*pod); }));
   }
 
   Input look_before_job() {
@@ -561,7 +574,9 @@ class ScavengerRun {
   }
   void release_all() {
     for (const Object* pod : view_.by_index(kube::kPod, kByScavenger, object_.uid()))
-      if (pod->ns() == object_.ns() && holds_accounting(*pod)) release(*pod);
+      if (pod->ns() == object_.ns() && holds_accounting(*pod) &&
+          (pod->deleting() || pod_ended(*pod)))
+        release(*pod);
   }
   void release(const Object& pod) {
     after_.push_back(PatchAction{.target = target_of(pod),
