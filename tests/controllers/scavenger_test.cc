@@ -80,6 +80,24 @@ TEST_F(Scavenger, R11_R14_R15_ResourcesReplicasAndUserAreTheMembers) {
   }
 }
 
+// What Pod Security asks of pods at its level "restricted", and what a volume needs that is root's.
+TEST_F(Scavenger, R15_WhoIsNotRootRunsWhereOnlyRestrictedPodsMayAndWritesItsVolumes) {
+  s.job("a", "1", R"("runAsUser":1000,"fsGroup":2000)");
+  s.job("root", "1", R"("runAsUser":0)");
+  lab.run();
+  const Object pod = s.pods("a").at(0);
+  const json::Slice whole = pod.member("spec")["securityContext"],
+                    main = pod.member("spec")["containers"][std::size_t{0}]["securityContext"];
+  EXPECT_EQ(whole["seccompProfile"]["type"].text(), "RuntimeDefault");
+  EXPECT_EQ(whole["fsGroup"].integer(), 2000);
+  EXPECT_EQ(whole["fsGroupChangePolicy"].text(), "OnRootMismatch");
+  EXPECT_EQ(main.raw(), R"({"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}})");
+  const Object root = s.pods("root").at(0);
+  EXPECT_EQ(root.member("spec")["securityContext"].raw(),
+            R"({"runAsUser":0,"runAsNonRoot":false})");
+  EXPECT_FALSE(root.member("spec")["containers"][std::size_t{0}]["securityContext"].present());
+}
+
 TEST_F(Scavenger, R12_EverythingNamedIsMounted) {
   for (
       const char* object :

@@ -382,16 +382,25 @@ std::string plain_pod_spec(const ScavengerJobView& job, const ScavengerPolicy& p
   for (const char* same :
        {"serviceAccountName", "terminationGracePeriodSeconds", "imagePullSecrets", "nodeSelector"})
     copy(w, same, spec[same]);
-  if (const auto user = spec["runAsUser"].integer()) {
-    w.member("securityContext").object().member("runAsUser").integer(*user);
-    w.member("runAsNonRoot").boolean(*user != 0).end();
-  }
+  const auto user = spec["runAsUser"].integer(), group = spec["fsGroup"].integer();
+  // sshd, of which MPI makes use, changes users.
+  const bool restricted = user && *user != 0 && !job.has_mpi();
+  if (user || group) w.member("securityContext").object();
+  if (user) w.member("runAsUser").integer(*user).member("runAsNonRoot").boolean(*user != 0);
+  if (group)
+    w.member("fsGroup").integer(*group).member("fsGroupChangePolicy").string("OnRootMismatch");
+  if (restricted) w.member("seccompProfile").object().member("type").string("RuntimeDefault").end();
+  if (user || group) w.end();
   w.member("containers").array().object();
   w.member("name").string("main").member("image").string(parts.image);
   copy(w, "command", parts.command);
   copy(w, "args", parts.args);
   for (const char* same : {"workingDir", "imagePullPolicy", "env"}) copy(w, same, spec[same]);
   write_resources(w, parts.resources, policy.default_limits);
+  if (restricted) {
+    w.member("securityContext").object().member("allowPrivilegeEscalation").boolean(false);
+    w.member("capabilities").object().member("drop").array().string("ALL").end().end().end();
+  }
   w.member("volumeMounts").array();
   write_mounts(w, job);
   w.end().end().end();

@@ -9,6 +9,7 @@ namespace berth::kube {
 namespace {
 
 constexpr std::int64_t kMostMembers = 1'000, kMostMounts = 64, kMostTimes = 50;
+constexpr std::int64_t kMostId = 4'294'967'295;
 
 Field mounts(std::string name, std::string_view what) {
   return list(std::move(name), object("", {text("name").min(1).max(253).required(),
@@ -193,7 +194,12 @@ std::vector<Field> program_members() {
           .keyed_by({"name"})
           .max(16),
       map("nodeSelector", text("").max(63)),
-      integer("runAsUser").at_least(0).at_most(4'294'967'295).doc("Not root, unless it is 0."),
+      integer("runAsUser")
+          .at_least(0)
+          .at_most(kMostId)
+          .doc("Not root, unless it is 0: then the pods keep to the level restricted of Pod "
+               "Security, but for those of MPIJobs."),
+      integer("fsGroup").at_least(0).at_most(kMostId).doc("The group that may write to volumes."),
       text("serviceAccountName").max(253),
       integer("terminationGracePeriodSeconds")
           .at_least(0)
