@@ -5,6 +5,7 @@
 
 #include "controllers/pods.h"
 #include "controllers/scavenger/configurations.h"
+#include "kube/pod_view.h"
 #include "kube/quantity.h"
 #include "scavenger_lab.h"
 
@@ -121,6 +122,27 @@ TEST_F(GromacsToTune, F19_EndsWithItsJobAndTriesAgainFromTheTop) {
   const auto revision = get().revision();
   lab.run(1h);
   EXPECT_EQ(get().revision(), revision);
+}
+
+TEST_F(GromacsToTune, R53_AJobThatIsRefusedIsToldOfAndTriedAgainOnceItIsMended) {
+  s.node("n", "40");
+  lab.server.admit = [](const kube::ApiRequest& request) -> Result<Ok> {
+    if (request.verb != kube::Verb::kCreate || request.kind != kinds().job) return Ok{};
+    if (request.body.bytes->find("gromacs:2") != std::string::npos) return Ok{};
+    return fail(Reason::kInvalid, "spec.image: no such image");
+  };
+  tune();
+  lab.run(30s);
+  EXPECT_EQ(get().status()["message"].text(), "spec.image: no such image");
+  EXPECT_EQ(kube::find_condition(get().status(), "Running")["reason"].text(), "InvalidJob");
+  const auto revision = get().revision();
+  lab.run(10min);
+  EXPECT_EQ(get().revision(), revision) << "it is told once";
+  ASSERT_TRUE(lab.patch(kinds().gromacs, {"default", "g"},
+                        R"({"spec":{"scavengerJob":{"image":"gromacs:2"}}})"));
+  lab.run(1min);
+  EXPECT_EQ(get().status()["phase"].text(), "Running");
+  EXPECT_FALSE(get().status()["message"].present());
 }
 
 TEST(GromacsConfigurations, SizesAreHalvedDownToTheSmallest) {

@@ -177,6 +177,10 @@ class GromacsRun {
 
   void create_or_next() {
     if (status_["scavengerJobUid"].text().empty()) {  // not made yet, or not seen
+      if (const FailedAction* failed = view_.failed()) {
+        status_.text("message", failed->error.message);
+        condition("Running", false, reason::kInvalidJob, failed->error.message);
+      }
       after_.push_back(create());
       return;
     }
@@ -195,7 +199,10 @@ class GromacsRun {
   WallTime since() const { return kube::parse_time(status_["since"].text()).value_or(now_); }
 
   void follow(const Object& job) {
-    if (status_["scavengerJobUid"].text().empty()) status_.text("scavengerJobUid", job.uid());
+    if (status_["scavengerJobUid"].text().empty()) {
+      status_.text("scavengerJobUid", job.uid()).text("message", "");
+      condition("Running", false, reason::kTrying, size_text());
+    }
     const kube::ScavengerJobView view(job);
     const std::string phase = view.phase();
     const bool waits =

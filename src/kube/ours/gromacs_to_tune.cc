@@ -78,6 +78,7 @@ KindSpec gromacs_to_tune_kind() {
       .column("Phase", "string", ".status.phase")
       .column("Size", "integer", ".status.current")
       .column("Job", "string", ".status.scavengerJob")
+      .column("Message", "string", ".status.message")
       .column("Age", "date", ".metadata.creationTimestamp");
   kind.spec_field().exactly_one({"configurations", "tune"});
   return kind;

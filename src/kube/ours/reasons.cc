@@ -119,6 +119,8 @@ constexpr ReasonRow kRows[] = {
     {"ScavengerJob", "Complete", kCompleted, ""},
     {"GromacsToTune", "Running", kTrying, ""},
     {"GromacsToTune", "Running", kRunning, ""},
+    {"GromacsToTune", "Running", kInvalidJob,
+     "Mend spec.scavengerJob, or the sizes, as the message says; it is tried again."},
     {"GromacsToTune", "Running", kNoSizeFits,
      "Add a smaller size, or wait: the sizes are tried again from the largest."},
     {"GromacsToTune", "Complete", kCompleted, ""},
