@@ -2,6 +2,7 @@
 #include "cli/explain_scavenger.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,21 +13,29 @@
 #include "controllers/scavenger_diagnosis.h"
 #include "kube/ours/ours.h"
 #include "kube/time.h"
+#include "policy/scavenge/victim_record.h"
 
 namespace berth::cli {
 namespace {
 
-std::vector<kube::Object> events_of(const Listing& seen, std::string_view job) {
+// Not those about an earlier job of the name.
+std::vector<kube::Object> events_of(const Listing& seen, const std::string& job) {
+  std::set<std::string, std::less<>> uids = {""};
+  for (const kube::KindId kind : {kube::scavenger_kinds().job, kube::cerit_kinds().job})
+    if (const kube::Object* found = seen.objects.get(kind, {seen.ns, job}))
+      uids.emplace(found->uid());
   std::vector<kube::Object> events;
   for (const kube::Object* event : seen.objects.list(kube::kEvent, seen.ns)) {
     const json::Slice regarding = event->member("regarding");
-    if (regarding["kind"].equals("ScavengerJob") && regarding["name"].equals(job))
+    if (regarding["kind"].equals("ScavengerJob") && regarding["name"].equals(job) &&
+        uids.count(regarding["uid"].text()) > 0)
       events.push_back(*event);
   }
   return events;
 }
 
-// What doors told of the job: "12 min ago, Preempted: Interrupted for pod shop/web on n3: …".
+// What those who chose it told of the job: "12 min ago, Preempted: Interrupted for pod shop/web on
+// n3: …".
 std::vector<std::string> told_by(std::vector<kube::Object> events) {
   const auto time_of = [](const kube::Object& event) {
     for (const json::Slice at :
@@ -36,8 +45,7 @@ std::vector<std::string> told_by(std::vector<kube::Object> events) {
     return event.created().value_or(WallTime{});
   };
   std::erase_if(events, [](const kube::Object& event) {
-    const json::Slice action = event.member("action");
-    return !action.equals("Preempting") && !action.equals("Reclaiming");
+    return event.annotation(scavenge::kVictimsAnnotation).empty();
   });
   std::sort(events.begin(), events.end(),
             [&](const kube::Object& a, const kube::Object& b) { return time_of(b) < time_of(a); });

@@ -132,8 +132,12 @@ Finding runs(const ScavengerJobView& job, const ScavengerContext& context, WallT
                                   where, cost_text(job, now))};
   if (const json::Slice reclaim = status["reclaim"]; reclaim.is_object()) {
     const auto deadline = time_of(reclaim["deadline"]);
-    found.cause = fmt::format("Pod {} needs its room: it is asked for a checkpoint and ends{}; {}.",
-                              reclaim["for"].text(),
+    const std::string pod = reclaim["for"].text();
+    const std::string why =
+        pod.empty() ? fmt::format("The cluster is too full ({})",
+                                  kube::find_condition(status, "Running")["message"].text())
+                    : fmt::format("Pod {} needs its room", pod);
+    found.cause = fmt::format("{}: it is asked for a checkpoint and ends{}; {}.", why,
                               deadline ? fmt::format(" in {}", span_text(*deadline - now)) : "",
                               cost_text(job, now));
     found.remedy = kube::remedy_for(kKind, kube::reason::kReclaimRequested);

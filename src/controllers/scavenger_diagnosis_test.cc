@@ -93,6 +93,12 @@ TEST(ExplainScavenger, EndsAndStartsHaveACauseAndOneRemedy) {
            R"(,"deadline":)" + quoted(kNoon + 30s) + "}")
           .cause,
       HasSubstr("Pod shop/web needs its room: it is asked for a checkpoint and ends in 30 s"));
+  EXPECT_THAT(
+      said(R"("phase":"Running","attempt":1,"conditions":[{"type":"Running","status":"True",)"
+           R"("reason":"ReclaimRequested","message":"cpu: 9 of 10 in use"}],"reclaim":{"asked":)" +
+           quoted(kNoon) + R"(,"deadline":)" + quoted(kNoon + 30s) + "}")
+          .cause,
+      HasSubstr("The cluster is too full (cpu: 9 of 10 in use): it is asked for a checkpoint"));
 }
 
 TEST(ExplainScavenger, AsksTheSameQuestionAsTheQueue) {

@@ -185,7 +185,7 @@ TEST_F(ScavengerStory, F20_WhyAJobWasInterruptedIsToldWithTheAlternatives) {
   record.node = "n1";
   record.cost = 756'000;
   record.stock_cost = 3'852'000;
-  record.victims = {{.ns = "default", .name = "a", .uid = "u", .cost = 756'000, .reported = true}};
+  record.victims = {{.ns = "default", .name = "a", .uid = uid_, .cost = 756'000, .reported = true}};
   record.alternatives = {{.node = "n2", .cost = 3'348'000, .jobs = {"render/b", "render/c"}}};
   const auto listener = story_.get("/api/v1/scavengers/stream");
   scavengers_.chose(record);
@@ -198,6 +198,11 @@ TEST_F(ScavengerStory, F20_WhyAJobWasInterruptedIsToldWithTheAlternatives) {
   const auto why = story_.get("/api/v1/scavengers/default/a/explanation");
   ASSERT_EQ(why->status(), 200) << why->body();
   EXPECT_THAT(why->body(), HasSubstr("shop/web"));
+  record.pod_name = record.pod_uid = "other";
+  record.victims.front().uid = "of a job of this name that is gone";
+  scavengers_.chose(record);
+  EXPECT_THAT(story_.get("/api/v1/scavengers/default/a/explanation")->body(),
+              Not(HasSubstr("shop/other")));
   EXPECT_EQ(story_.get("/api/v1/scavengers/default/none/explanation")->status(), 404);
 }
 

@@ -333,8 +333,11 @@ void Scavengers::chose(scavenge::VictimRecord record) {
 
 Result<Reply> Scavengers::explain(const kube::Key& key) {
   if (!begun_) return tl::unexpected(not_ready());
-  auto said =
-      controllers::diagnose_scavenger(runtime::View(objects_), key, victims_.told_of(key), now());
+  std::vector<std::string> told;
+  for (const kube::KindId kind : objects_.job_kinds())
+    if (const kube::Object* job = objects_.get(kind, key); job != nullptr && told.empty())
+      told = victims_.told_of(job->uid());
+  auto said = controllers::diagnose_scavenger(runtime::View(objects_), key, std::move(told), now());
   if (!said) return tl::unexpected(said.error());
   return json_reply(controllers::diagnosis_json(*said));
 }

@@ -101,12 +101,11 @@ std::string Victims::last_json() const {
   return out.end().take();
 }
 
-std::vector<std::string> Victims::told_of(const kube::Key& job) const {
+std::vector<std::string> Victims::told_of(std::string_view uid) const {
   std::vector<std::string> told;
   for (auto one = kept_.rbegin(); one != kept_.rend(); ++one)
-    if (std::any_of(
-            one->record.victims.begin(), one->record.victims.end(),
-            [&](const auto& victim) { return job.ns == victim.ns && job.name == victim.name; }))
+    if (std::any_of(one->record.victims.begin(), one->record.victims.end(),
+                    [&](const auto& victim) { return victim.uid == uid; }))
       told.push_back(kube::time_text(one->record.at) + ": " + scavenge::victim_text(one->record));
   return told;
 }

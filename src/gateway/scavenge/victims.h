@@ -30,8 +30,8 @@ class Victims {
   // All, newest first, or the newest alone.
   std::string json() const;
   std::string last_json() const;
-  // Why this job was interrupted, newest first: sentences with costs and alternatives.
-  std::vector<std::string> told_of(const kube::Key& job) const;
+  // Why the job of this uid was interrupted, newest first: sentences with costs and alternatives.
+  std::vector<std::string> told_of(std::string_view uid) const;
 
  private:
   static constexpr std::size_t kKept = 200;
