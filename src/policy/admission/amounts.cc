@@ -12,6 +12,16 @@ bool is_extended(std::string_view name) {
          name.find("kubernetes.io/") == std::string_view::npos;
 }
 
+// k8s 1.36: what containers may ask for.
+std::string wrong_name(std::string_view name) {
+  if (const auto bad = kube::check_qualified_name(name); !bad.empty()) return bad.front();
+  const bool known = name == "cpu" || name == "memory" || name == "ephemeral-storage" ||
+                     name.starts_with("hugepages-") || name.find('/') != std::string_view::npos;
+  return known ? std::string()
+               : "write cpu, memory, ephemeral-storage, hugepages-SIZE, or a name with its domain, "
+                 "like nvidia.com/gpu";
+}
+
 }  // namespace
 
 const kube::Quantity* Amounts::request_of(std::string_view resource) const {
@@ -26,8 +36,8 @@ AmountList read_amounts(json::Slice list, const At& at, Findings& findings) {
     const std::string name((*member).key);
     const json::Slice given = (*member).value;
     const std::string text = given.is_string() ? given.text() : std::string(given.raw());
-    if (const auto bad = kube::check_qualified_name(name); !bad.empty()) {
-      findings.wrong(at[name], name, "not the name of a resource: " + bad.front());
+    if (const std::string bad = wrong_name(name); !bad.empty()) {
+      findings.wrong(at[name], name, "not the name of a resource: " + bad);
       continue;
     }
     const auto amount = kube::Quantity::from_json(given);
@@ -37,6 +47,11 @@ AmountList read_amounts(json::Slice list, const At& at, Findings& findings) {
     }
     if (amount->sign() < 0) {
       findings.wrong(at[name], text, "must not be negative");
+      continue;
+    }
+    if (is_extended(name) && *amount != kube::Quantity::of(amount->value(), amount->format())) {
+      findings.wrong(at[name], text,
+                     fmt::format("must be a whole number: {} cannot be divided", name));
       continue;
     }
     out.emplace(name, *amount);
