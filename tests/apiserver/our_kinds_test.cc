@@ -266,6 +266,10 @@ TEST_F(OurKindsTest, R53_R60_PoliciesQuotasAndCalculationsAreServed) {
       R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerPolicy","metadata":{"name":"default"},"spec":{"thresholdPercent":80,"fairShares":{"enabled":true,"weights":{"ann":2}},"weights":{"gib":"125m"},"schedulerName":"packing.scavengers"}})",
       {.field_validation = kube::FieldValidation::kStrict});
   EXPECT_EQ(why_not(policy), "");
+  const auto other = server.create(
+      kube::scavenger_kinds().policy, "",
+      R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerPolicy","metadata":{"name":"mine"},"spec":{}})");
+  EXPECT_THAT(why_not(other), testing::HasSubstr("only the ScavengerPolicy named default counts"));
   EXPECT_EQ(
       apply(
           R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerQuota","metadata":{"name":"q"},"spec":{"maxJobs":3,"hard":{"cpu":"8","gpu":1}}})"),
@@ -278,6 +282,10 @@ TEST_F(OurKindsTest, R53_R60_PoliciesQuotasAndCalculationsAreServed) {
       apply(
           R"({"apiVersion":"berth.dev/v1alpha1","kind":"GromacsToTune","metadata":{"name":"h"},"spec":{"scavengerJob":{"image":"gromacs"}}})"),
       "");
+  EXPECT_THAT(
+      apply(
+          R"({"apiVersion":"berth.dev/v1alpha1","kind":"GromacsToTune","metadata":{"name":"i"},"spec":{"scavengerJob":{"image":"gromacs","duration":"10m","checkpoint":{"interval":"20m"}},"configurations":[{"resources":{"requests":{"cpu":16}}}]}})"),
+      testing::HasSubstr("spec.scavengerJob.checkpoint.interval"));
 }
 
 }  // namespace

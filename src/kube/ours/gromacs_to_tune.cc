@@ -24,6 +24,7 @@ std::vector<Field> spec() {
   return {
       object("scavengerJob", std::move(job))
           .required()
+          .rule(interval_within_duration())
           .doc("The ScavengerJob that is made, but for its resources."),
       list("configurations", configuration({}))
           .atomic()

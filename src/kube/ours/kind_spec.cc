@@ -185,6 +185,10 @@ KindSpec& KindSpec::doc(std::string text) {
   doc_ = std::move(text);
   return *this;
 }
+KindSpec& KindSpec::rule(FieldRule rule) {
+  rules_.push_back(std::move(rule));
+  return *this;
+}
 KindSpec& KindSpec::spec(std::vector<Field> members) {
   spec_ = object("spec", std::move(members));
   return *this;
@@ -210,7 +214,8 @@ std::string KindSpec::crd() const {
   std::vector<Field> members = {text("apiVersion"), text("kind"), Field("metadata", "object"),
                                 Field(spec_).required()};
   if (has_status_) members.push_back(status_);
-  const Field root = object("", std::move(members)).doc(doc_);
+  Field root = object("", std::move(members)).doc(doc_);
+  for (const FieldRule& each : rules_) root.rule(each);
 
   json::Writer w;
   w.object().member("apiVersion").string("apiextensions.k8s.io/v1");

@@ -101,6 +101,7 @@ class KindSpec {
   KindSpec& doc(std::string);
   KindSpec& spec(std::vector<Field> members);
   Field& spec_field() { return spec_; }
+  KindSpec& rule(FieldRule);                     // of the whole object
   KindSpec& status(std::vector<Field> members);  // makes it a subresource
   KindSpec& column(std::string name, std::string type, std::string path);
   // The same kind under another group, and version.
@@ -123,6 +124,7 @@ class KindSpec {
   Field spec_{"spec", "object"};
   Field status_{"status", "object"};
   bool has_status_ = false, namespaced_ = true;
+  std::vector<FieldRule> rules_;
   std::vector<Column> columns_;
 };
 

@@ -16,6 +16,7 @@ Field checked_resources();
 // What a scavenger job says besides the program it runs, and besides its resources: mounts, window,
 // checkpoints, how it is started again.
 std::vector<Field> scavenger_members();
+FieldRule interval_within_duration();  // of what has duration and checkpoint
 std::vector<Field> program_members();  // command, args, workingDir, env, …
 
 }  // namespace berth::kube

@@ -181,6 +181,15 @@ Field positive_duration(std::string name) {
       .rule({.rule = "duration(self) > duration('0s')", .message = "must be more than 0s"});
 }
 
+FieldRule interval_within_duration() {
+  return {.rule =
+              "!has(self.duration) || !has(self.checkpoint) || "
+              "!has(self.checkpoint.interval) || "
+              "duration(self.checkpoint.interval) < duration(self.duration)",
+          .message = "must be less than duration",
+          .field_path = ".checkpoint.interval"};
+}
+
 std::vector<Field> program_members() {
   return {
       words("command", "In place of the image's own."),
@@ -262,11 +271,7 @@ KindSpec scavenger_job_kind() {
       .rule({.rule = "!has(self.job) || self.replicas == 1",
              .message = "a Job says itself how many pods it has",
              .field_path = ".replicas"})
-      .rule({.rule = "!has(self.duration) || !has(self.checkpoint) || "
-                     "!has(self.checkpoint.interval) || "
-                     "duration(self.checkpoint.interval) < duration(self.duration)",
-             .message = "must be less than duration",
-             .field_path = ".checkpoint.interval"});
+      .rule(interval_within_duration());
   return kind;
 }
 

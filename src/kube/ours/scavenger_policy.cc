@@ -91,6 +91,8 @@ KindSpec scavenger_policy_kind() {
           "How much is scavenged, and in which order. The object named default counts; without it "
           "every default does.")
       .spec(spec())
+      .rule({.rule = "self.metadata.name == 'default'",
+             .message = "only the ScavengerPolicy named default counts"})
       .status(status())
       .column("Threshold", "integer", ".status.thresholdPercent")
       .column("Use", "integer", ".status.utilisationPercent")
