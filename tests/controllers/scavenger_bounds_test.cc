@@ -138,6 +138,21 @@ TEST_F(ScavengerBounds, R60_AnEditedSpecCountsFromTheNextAttemptOn) {
   EXPECT_THAT(s.pods("a"), SizeIs(3)) << "the next attempt";
 }
 
+TEST_F(ScavengerBounds, R60_APodThatIsMadeLargerCountsAsWhatItIs) {
+  s.node("n", "20");
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerQuota","metadata":{"name":"q","namespace":"default"},"spec":{"hard":{"cpu":"6"}}})"));
+  s.job("a", "2");
+  lab.run();
+  ASSERT_TRUE(lab.patch(
+      kube::kPod, s.pods("a").at(0).key(),
+      R"({"spec":{"containers":[{"name":"main","image":"work","resources":{"requests":{"cpu":"5","memory":"1Gi"}}}]}})",
+      "resize"));
+  s.job("b", "2");
+  lab.run(1min);
+  EXPECT_EQ(s.condition("b", "Admitted"), "False OverQuota") << s.message("b");
+}
+
 TEST_F(ScavengerBounds, R60_AJobThatIsMadeLargerByHandFailsWithAllItsPods) {
   s.node("n", "20");
   ASSERT_TRUE(lab.create(

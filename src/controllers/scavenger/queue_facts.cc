@@ -248,12 +248,14 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
     kube::add(out.capacity, fact.allocatable);
   }
 
-  std::unordered_map<std::string_view, int> placed;  // members, by the Job's uid
+  std::unordered_map<std::string_view, int> placed;          // members, by the Job's uid
+  std::unordered_map<std::string_view, ResourceList> taken;  // of those that live, likewise
   for (const Object* pod : view.list(kube::kPod)) {
     const PodFact& fact = fact_of(*pod);
     const bool scavenger = !fact.scavenger.empty();
     if (scavenger && fact.bound) ++placed[fact.controller];
     if (!fact.live) continue;
+    if (scavenger && fact.bound) kube::add(taken[fact.controller], fact.requests);
     if (fact.bound) {
       const auto place = places.find(fact.node);
       if (place == places.end()) continue;
@@ -284,7 +286,14 @@ QueueSight QueueFacts::look(const runtime::View& view, const std::vector<kube::K
       coming.count -= std::min(coming.count, there(job->job_uid));
       if (there(job->launcher_uid) > 0) coming.launcher.reset();
       if (coming.pods() > 0) kube::add(question.in_flight, coming.all());
-      kube::add(question.running[job->ns], job->members.all());
+      // Whoever may resize pods makes them larger than they were started.
+      ResourceList holds = job->members.all(), there_now;
+      for (const std::string_view uid : {job->job_uid, job->launcher_uid})
+        if (const auto found = taken.find(uid); !uid.empty() && found != taken.end())
+          kube::add(there_now, found->second);
+      for (const auto& [name, amount] : there_now)
+        if (auto& held = holds[name]; held < amount) held = amount;
+      kube::add(question.running[job->ns], holds);
       ++question.running_count[job->ns];
     }
     if (!job->waiting) continue;
