@@ -398,6 +398,31 @@ TEST_F(RealScavenger, R36_AJobThatHangsIsTakenBackAndTriedAgain) {
   until_phase("a", "Running");
 }
 
+TEST_F(RealScavenger, R15_WhereOnlyRestrictedPodsMayRunOneDoesAndAnotherIsToldWhyNot) {
+  policy(R"("thresholdPercent":100,"startGrace":"2s")");
+  ASSERT_TRUE(session_->patch(
+      kube::kNamespace, {"", ns_},
+      R"({"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}})"));
+  job("says-nothing");
+  job("no-root", R"("runAsUser":1000,"fsGroup":1000)");
+  until_phase("no-root", "Running");
+  until("it is told why it cannot start",
+        [&] { return message("says-nothing").find("violates PodSecurity") != std::string::npos; });
+  EXPECT_EQ(phase("says-nothing"), "Pending");
+  EXPECT_EQ(count("says-nothing"), 0);
+}
+
+TEST_F(RealScavenger, R60_WhoIsCutFromItsJobDoesNotRunOn) {
+  job("a");
+  until_phase("a", "Running");
+  kube::Options orphan, background;
+  orphan.propagation = kube::Propagation::kOrphan;
+  background.propagation = kube::Propagation::kBackground;
+  ASSERT_TRUE(session_->erase(kinds().job, {ns_, "a"}, orphan));
+  until("its pod has ended", [&] { return !get("a").valid() && pods().empty(); });
+  EXPECT_TRUE(session_->erase(kube::kJob, {ns_, "a-1"}, background));
+}
+
 TEST_F(RealScavenger, R38_R39_TheWholeListIsLookedAtWhenRoomComes) {
   stop_operator();  // it is to find all of it at once
   ordinary("all", "10");
