@@ -239,6 +239,19 @@ TEST_F(ScavengerBounds, ThePolicyNamesTheSchedulerThatPlacesThem) {
   EXPECT_EQ(s.pods("after").at(0).member("spec")["schedulerName"].text(), "scavengers");
 }
 
+TEST_F(ScavengerBounds, R36_PodsThatNoSchedulerKnowsGiveTheirRoomBack) {
+  s.places = false;
+  s.node("n");
+  s.policy(R"("schedulerName":"nobody")");
+  s.job("a");
+  lab.run(50s);
+  EXPECT_THAT(s.pods("a"), SizeIs(1));
+  lab.run(15s);
+  EXPECT_THAT(s.pods("a"), IsEmpty());
+  EXPECT_THAT(s.message("a"), HasSubstr("is there one named nobody?"));
+  EXPECT_EQ(s.count("a"), 0) << "not an interruption";
+}
+
 TEST_F(ScavengerBounds, R4_GraceIsCappedByThePolicy) {
   s.policy(R"("graceMax":"20s")");
   s.node("n");

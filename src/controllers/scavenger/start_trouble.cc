@@ -26,11 +26,14 @@ std::optional<StartTrouble> unplaced(const AttemptSight& sight, Duration grace) 
     const kube::PodView view(*pod);
     if (view.assigned() || view.finished()) continue;
     const Slice scheduled = view.condition("PodScheduled");
-    if (!scheduled["status"].equals("False")) continue;
     const WallTime since = time_or_creation(scheduled["lastTransitionTime"], *pod);
     if (out && out->since <= since) continue;
+    const std::string why =
+        scheduled.present() ? scheduled["message"].text()
+                            : fmt::format("no scheduler has looked at it; is there one named {}?",
+                                          view.scheduler_name());
     out = StartTrouble{.why = fmt::format("pod {} found no place within {}: {}", pod->name(),
-                                          kube::duration_text(grace), scheduled["message"].text()),
+                                          kube::duration_text(grace), why),
                        .since = since};
   }
   return out;
