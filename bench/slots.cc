@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots at scale on `berth up`: 2,000 nodes with two slots each, in 50 Testbeds, until all are
-// reserved by Berth's own scheduler; one node that changes, and how many Testbeds that touches; and
-// the extender asked about pods of all of them, with all nodes to choose from.
+// Slots at scale on `berth up`: 2,000 nodes with two slots each, in 50 Testbeds (or, as ESI-130 has
+// it, 5,000 in 200), until all are reserved by Berth's own scheduler; one node that changes, and how
+// many Testbeds that touches; and the extender asked about pods of all of them, with all nodes to
+// choose from.
 // `slots_bench [NODES [TESTBEDS]]`; with `real` before them on a real kube-apiserver, with Berth's
 // controllers and scheduler beside it. Exit code 1 where a must is missed.
 #include <algorithm>
@@ -30,7 +31,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using kube::Object;
 
-constexpr double kReservedSeconds = 30, kAnswerMs = 10, kRealAnswerMs = 50;
+struct Bounds {
+  double reserved_seconds, answer_ms;
+};
+// Beside a real API server its own speed decides how long reserving takes.
+Bounds bounds_of(int nodes, bool real) {
+  if (nodes > 2'000) return {60, real ? 50. : 20.};
+  return {30, real ? 50. : 10.};
+}
 constexpr std::chrono::seconds kPatience{300};
 constexpr int kSlotsANode = 2, kSlotsAJob = 20;
 
@@ -38,7 +46,8 @@ const kube::SlotKinds& kinds() { return kube::thesis_kinds(); }
 
 class Bench {
  public:
-  Bench(int nodes, int testbeds, bool real) : nodes_(nodes), testbeds_(testbeds), real_(real) {}
+  Bench(int nodes, int testbeds, bool real)
+      : nodes_(nodes), testbeds_(testbeds), real_(real), bounds_(bounds_of(nodes, real)) {}
 
   Result<Ok> run() {
     Result<Ok> done = real_ ? start_beside_a_real_server() : start();
@@ -183,7 +192,7 @@ profiles:
     fmt::print("  {} slots of {} Testbeds reserved in {:.1f} s ({:.1f} s of CPU, {:.0f} MB)\n",
                free, testbeds_, took, bench::cpu_seconds(berth_->pid()),
                bench::peak_mb(berth_->pid()));
-    check(fmt::format("{:.0f} s", kReservedSeconds), took < kReservedSeconds);
+    check(fmt::format("{:.0f} s", bounds_.reserved_seconds), took < bounds_.reserved_seconds);
     return Ok{};
   }
 
@@ -308,7 +317,8 @@ profiles:
       std::sort(took.begin(), took.end());
       fmt::print("  extender, {} nodes offered, asked {}: {} calls, p50 {:.2f} ms, p99 {:.2f} ms\n",
                  nodes_, round, took.size(), took[took.size() / 2], took[took.size() * 99 / 100]);
-      check(fmt::format("p99 {:.0f} ms", answer_ms()), took[took.size() * 99 / 100] < answer_ms());
+      check(fmt::format("p99 {:.0f} ms", bounds_.answer_ms),
+            took[took.size() * 99 / 100] < bounds_.answer_ms);
     }
     fmt::print("  {} of {} answers named a node; the extender took {:.0f} MB\n", kept, asked,
                bench::peak_mb((*child)->pid()));
@@ -318,7 +328,6 @@ profiles:
     return Ok{};
   }
 
-  double answer_ms() const { return real_ ? kRealAnswerMs : kAnswerMs; }
   static double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
@@ -330,6 +339,7 @@ profiles:
 
   int nodes_, testbeds_;
   bool real_;
+  Bounds bounds_;
   TempFolder folder_;
   std::unique_ptr<ControlPlane> plane_;
   std::unique_ptr<Child> berth_;
@@ -348,9 +358,10 @@ int run(int nodes, int testbeds, bool real) {
     fmt::print("  failed: {}\n", done.error().message);
     return 1;
   }
+  const Bounds bounds = bounds_of(nodes, real);
   fmt::print("  Must ({}one Testbed touched, p99 {:.0f} ms): {}.\n",
-             real ? "" : fmt::format("reserved in {:.0f} s, ", kReservedSeconds),
-             real ? kRealAnswerMs : kAnswerMs, bench.met() ? "met" : "MISSED");
+             real ? "" : fmt::format("reserved in {:.0f} s, ", bounds.reserved_seconds),
+             bounds.answer_ms, bench.met() ? "met" : "MISSED");
   return bench.met() ? 0 : 1;
 }
 
