@@ -167,6 +167,7 @@ test('a job that is selected is ringed wherever it is, and opened it shows its r
   await scheduling(page, 'rings').getByText(/crawl needs 5 slots/).waitFor();
   await jobRow(page, 'long-join').click();
   await count(page, '.slot.selected', 2);
+  assert.deepEqual(await page.locator('.slot').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)), [], 'a slot shows the whole name or both its ends');
   await scheduling(page, 'rings').locator('.chip.selected').waitFor();
   assert.match(page.url(), /job=default%2Flong-join/);
   await page.keyboard.press('Escape');
