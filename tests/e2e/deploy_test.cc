@@ -307,6 +307,21 @@ class DeployedGateway : public Deploy {
     }));
     return code;
   }
+  std::string answer(const std::string& path, const std::string& bearer) {
+    const auto child = curl({"-s", url_ + path}, bearer);
+    EXPECT_TRUE(child->wait(std::chrono::seconds(60)));
+    return child->log();
+  }
+  void create(const std::string& kind, const std::string& name, const std::string& spec) {
+    admin_kubectl({"-n", ns(), "create", "-f",
+                   plane()
+                       .folder()
+                       .write(name + ".json",
+                              fmt::format(R"({{"apiVersion":"batchjob.gcr.io/v1alpha1",)"
+                                          R"("kind":"{}","metadata":{{"name":"{}"}},"spec":{}}})",
+                                          kind, name, spec))
+                       .string()});
+  }
   // "verb group/resource" of all that the holder of a kubeconfig may do in a namespace.
   std::set<std::string> rules_of(const std::string& kubeconfig, const std::string& space) {
     const std::string asked =
@@ -339,8 +354,7 @@ class DeployedGateway : public Deploy {
   int calls_ = 0;
 };
 
-// ESI-127, P-17.
-TEST_F(DeployedGateway, LetsThroughWhatRbacDoesAndNothingElse) {
+TEST_F(DeployedGateway, ESI_101_ESI_127_LetsThroughWhatRbacDoesAndNothingElse) {
   const std::string may = token("may"), may_not = token("may-not");
   const std::string own = "/external/v1/namespaces/" + ns(),
                     other = "/external/v1/namespaces/default";
@@ -412,8 +426,60 @@ TEST_F(DeployedGateway, LetsThroughWhatRbacDoesAndNothingElse) {
   EXPECT_EQ(rules_of(people, "default"), std::set<std::string>{});
 }
 
-// ESI-127.
-TEST_F(DeployedGateway, AWithdrawnTokenEndsItsStream) {
+TEST_F(DeployedGateway, ESI_100_ESI_101_OneAnswerHasAllThatADecisionNeeds) {
+  const std::string may = token("may"), own = "/external/v1/namespaces/" + ns();
+  create(
+      "Testbed", "tb",
+      R"({"slotsPerNode":2,"nodeLabel":"nowhere","resourcesPerSlot":{"cpu":"1","memory":"1Gi"}})");
+  create("BatchJob", "a", R"({"sparkSpec":{"type":"Scala"}})");
+  create("Scheduling", "s", R"({"testbed":{"name":"tb"},"queueBased":[{"name":"a"}]})");
+  std::string told;
+  ASSERT_TRUE(soon([&] {
+    told = answer(own + "/snapshot", may);
+    const json::Slice all(told);
+    return all["testbeds"].size() == 1 && all["jobs"].size() == 1 && all["schedulings"].size() == 1;
+  })) << told;
+  const json::Slice all(told);
+  EXPECT_THAT(all["cursor"].text(), Not(testing::IsEmpty()));
+  EXPECT_EQ(all["testbeds"][std::size_t{0}]["name"].text(), "tb");
+  EXPECT_EQ(all["schedulings"][std::size_t{0}]["queue"].raw(), R"(["a"])");
+  EXPECT_EQ(all["jobs"]["a"]["scheduledEvents"].size(), 0u);
+  const std::string data = R"({"name":"a","externalScheduler":{"profiler":[{"b":"24 of 16"}]}})";
+  EXPECT_EQ(call("PUT", own + "/jobs", may, data), "200");
+  EXPECT_EQ(
+      admin_kubectl({"-n", ns(), "get", "batchjob", "a", "-o",
+                     "jsonpath={.spec.externalScheduler.profiler[0].b} {.spec.sparkSpec.type}"}),
+      "24 of 16 Scala");
+}
+
+TEST_F(DeployedGateway, ESI_103_ChangesAreToldOverStomp) {
+  auto listener =
+      Child::start({.program = "/usr/bin/env",
+                    .args = {"python3", BERTH_SOURCE_DIR "/tests/e2e/gateway/listener.py",
+                             url_.substr(std::string_view("http://").size()), token("may"),
+                             "/topic/jobs", "/topic/ns/" + ns() + "/jobs/a"},
+                    .env = {},
+                    .log = plane().folder().path() / (ns() + "-listener.log")});
+  ASSERT_TRUE(listener) << listener.error().message;
+  const auto heard = [&](const std::string& line) {
+    EXPECT_TRUE(soon([&] { return (*listener)->log().find(line) != std::string::npos; }))
+        << line << " is not in\n"
+        << (*listener)->log() << gateway_->log();
+  };
+  heard("RECEIPT");
+  const std::string one = "MESSAGE /topic/ns/" + ns() + "/jobs/a ";
+  create("BatchJob", "a", R"({"sparkSpec":{"type":"Scala"}})");
+  heard(R"(MESSAGE /topic/jobs {"action":"ADDED","resource":"a"})");
+  heard(one + R"({"action":"ADDED","resource":{)");
+  admin_kubectl({"-n", ns(), "patch", "batchjob", "a", "--type=merge", "-p",
+                 R"({"spec":{"externalScheduler":{"x":[]}}})"});
+  heard(R"(MESSAGE /topic/jobs {"action":"MODIFIED","resource":"a"})");
+  heard(one + R"({"action":"MODIFIED","resource":{)");
+  admin_kubectl({"-n", ns(), "delete", "batchjob", "a"});
+  heard(R"(MESSAGE /topic/jobs {"action":"DELETED","resource":"a"})");
+}
+
+TEST_F(DeployedGateway, ESI_127_AWithdrawnTokenEndsItsStream) {
   const auto stream = curl({"-sN", url_ + "/external/v1/events"}, token("may"));
   ASSERT_TRUE(soon([&] { return stream->log().find("event: synced") != std::string::npos; }))
       << stream->log() << gateway_->log();
