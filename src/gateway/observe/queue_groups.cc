@@ -45,6 +45,7 @@ std::string waits_for(const QueueChange& pod) {
       {"NodeVolumeLimits", "a volume to be detached"},
       {"DynamicResources", "a device to become free"},
   };
+  if (pod.cause.starts_with("Persistentvolumeclaim ")) return "that claim to be created";
   const auto found = kEvents.find(pod.plugin);
   return found == kEvents.end() ? "an event that its plugins wait for" : std::string(found->second);
 }

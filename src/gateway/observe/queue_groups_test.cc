@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/observe/picture_for_test.h"
+#include "gateway/observe/tap.h"
 #include "json/slice.h"
 
 namespace berth::gateway {
@@ -76,6 +77,31 @@ TEST_F(QueueGroupsTest, APodThatMovesIsInOnePlaceAndOneThatLeavesInNone) {
   EXPECT_THAT(rows(), ElementsAre("unschedulable a x1: no cpu"));
   take({change("c", Waiting::kActive)}, true);
   EXPECT_THAT(rows(), ElementsAre("active c x1: "));
+}
+
+TEST_F(QueueGroupsTest, AClaimThatIsMissingIsWhatAPodWaitsFor) {
+  QueueChange missing = change("a", Waiting::kUnschedulable, "",
+                               R"(Persistentvolumeclaim "data" not found on 3 nodes)");
+  missing.plugin = "VolumeRestrictions";  // who looks first
+  take({missing});
+  text = groups.json();
+  EXPECT_EQ(json::Slice(text)["groups"][std::size_t{0}]["waitsFor"].text(),
+            "that claim to be created");
+}
+
+TEST_F(QueueGroupsTest, TheCauseIsWhatKeepsMostNodesAwayAndHowManyMore) {
+  using Refusal = scheduler::AttemptReport::Refusal;
+  const std::vector<Refusal> refused = {{"NodeResourcesFit", "Insufficient cpu", 131},
+                                        {"TaintToleration", "node(s) had untolerated taint", 2},
+                                        {"NodeUnschedulable", "node(s) were unschedulable", 1}};
+  const scheduler::PodPtr pod = change("a", Waiting::kActive).pod;
+  const auto cause = [&](std::size_t first, std::size_t last) {
+    return cause_of({.pod = *pod, .refused = std::span(refused).subspan(first, last - first)});
+  };
+  EXPECT_EQ(cause(0, 3), "Insufficient cpu on 131, 2 other causes");
+  EXPECT_EQ(cause(1, 3), "Had untolerated taint on 2, 1 other cause");
+  EXPECT_EQ(cause(0, 1), "Insufficient cpu on 131 nodes");
+  EXPECT_EQ(cause(2, 3), "Were unschedulable on 1 node");
 }
 
 TEST_F(QueueGroupsTest, TooManyGroupsAreCountedAndNotSent) {

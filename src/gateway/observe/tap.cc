@@ -34,19 +34,6 @@ Waiting waiting_in(const QueuedPod& queued, Place place) {
   return Waiting::kGone;
 }
 
-// "Insufficient cpu on 131 nodes, 3 other causes".
-std::string cause_of(const AttemptReport& report) {
-  if (report.refused.empty()) return std::string(report.message.substr(0, 200));
-  const AttemptReport::Refusal& most = report.refused.front();
-  std::string text(most.reason.empty() ? most.plugin : most.reason);
-  if (text.starts_with("node(s) ")) text = text.substr(8);
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
-  text += fmt::format(" on {} node{}", most.nodes, most.nodes == 1 ? "" : "s");
-  const std::size_t others = report.refused.size() - 1;
-  if (others > 0) text += fmt::format(", {} other cause{}", others, others == 1 ? "" : "s");
-  return text;
-}
-
 std::uint8_t state_of(const scheduler::Node& node) {
   const auto is = [&](std::string_view type, std::string_view status) {
     const auto found = node.conditions.find(std::string(type));
@@ -73,6 +60,18 @@ std::vector<std::pair<scheduler::ResourceId, std::int64_t>> gpus_of(
 constexpr std::int64_t kMi = 1 << 20;
 
 }  // namespace
+
+std::string cause_of(const AttemptReport& report) {
+  if (report.refused.empty()) return std::string(report.message.substr(0, 200));
+  const AttemptReport::Refusal& most = report.refused.front();
+  std::string text(most.reason.empty() ? most.plugin : most.reason);
+  if (text.starts_with("node(s) ")) text = text.substr(8);
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  text += fmt::format(" on {}", most.nodes);
+  const std::size_t others = report.refused.size() - 1;
+  if (others > 0) return text + fmt::format(", {} other cause{}", others, others == 1 ? "" : "s");
+  return text + (most.nodes == 1 ? " node" : " nodes");
+}
 
 MapRow Tap::row_of(const scheduler::Node& node, const Known& known,
                    const scheduler::ClusterState& cluster) {

@@ -25,6 +25,9 @@ struct Snapshot {
   WallTime time{};
 };
 
+// In a column's width: "Insufficient cpu on 200 nodes", "Insufficient cpu on 131, 3 other causes".
+std::string cause_of(const scheduler::AttemptReport&);
+
 // Made and destroyed on any thread; outlives the scheduler. Its own methods are called on the
 // scheduler's loop, or before that begins.
 class Tap final : public scheduler::SchedulerObserver {

@@ -17,9 +17,10 @@ it('names what it would take, the largest first and the gated last', () => {
     group({ plugin: 'NodeResourcesFit', cause: 'Insufficient cpu on 3 nodes', count: 2 }),
     group({ plugin: 'NodeResourcesFit', cause: 'Insufficient cpu on 9 nodes', place: 'backoff' }),
     group({ plugin: 'NodeResourcesFit', cause: 'Insufficient nvidia.com/gpu', count: 4 }),
+    group({ plugin: 'VolumeRestrictions', cause: 'Persistentvolumeclaim "data" not found on 9 nodes' }),
     group({ plugin: 'SomethingOwn' }),
   ]);
   expect(causes.map((one) => [one.name, one.pods])).toEqual([
-    ['Too few GPUs', 4], ['Too little CPU', 3], ['SomethingOwn', 1], ['Gated', 50], ['Being tried', 1]]);
+    ['Too few GPUs', 4], ['Too little CPU', 3], ['Claim missing', 1], ['SomethingOwn', 1], ['Gated', 50], ['Being tried', 1]]);
   expect(causes[1]?.places).toEqual([{ place: 'unschedulable', pods: 2 }, { place: 'backoff', pods: 1 }]);
 });

@@ -28,6 +28,7 @@ const byPlugin: Record<string, string> = {
 export function causeOf(group: QueueGroup): string {
   if (group.place === 'gated') return 'Gated';
   if (group.plugin === '') return 'Being tried';
+  if (group.cause.startsWith('Persistentvolumeclaim ')) return 'Claim missing';
   if (group.plugin === 'NodeResourcesFit') {
     if (/gpu/i.test(group.cause)) return 'Too few GPUs';
     if (/memory/i.test(group.cause)) return 'Too little memory';
