@@ -42,6 +42,7 @@ test('the cluster is shown, a node is opened and its pod followed to the reason'
   await page.getByText('all ready').waitFor();
   await tile(page).click({ position: { x: 120, y: 20 } });
   await page.getByRole('complementary').getByText(/^Ready/).waitFor();
+  for (const what of ['requested', 'used']) assert.equal(await page.getByRole('complementary').getByText(what, { exact: true }).count(), 2, `cores and memory ${what}`);
   assert.match(page.url(), /node=/);
   await page.getByRole('complementary').locator('tr.pick').first().click();
   await page.getByText(/Why is/).click();
