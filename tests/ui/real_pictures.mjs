@@ -11,10 +11,23 @@ const cluster = await up({ nodes: 60, apply: [path.join(import.meta.dirname, 'ma
 const wait = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 const ours = (kind, name, spec) => cluster.api('POST', `${GROUP}/${{ Testbed: 'testbeds', BatchJob: 'batchjobs', Scheduling: 'schedulings' }[kind]}`, { apiVersion: 'batchjob.gcr.io/v1alpha1', kind, metadata: { name }, spec });
 
-const workloads = { checkout: [60, '2', '4Gi'], search: [40, '3', '12Gi'], catalog: [90, '500m', '2Gi'], payments: [30, '750m', '1536Mi'], ingest: [70, '1500m', '6Gi'], sessions: [12, '4', '24Gi'] };
-for (const [name, [replicas, cpu, memory]] of Object.entries(workloads))
-  await cluster.api('POST', '/apis/apps/v1/namespaces/default/deployments', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: { containers: [{ name, image: `${name}:1`, resources: { requests: { cpu, memory } } }] } } } });
+const create = (where, object) => cluster.api('POST', where, object);
 const nodes = (await cluster.api('GET', '/api/v1/nodes')).items.map((node) => node.metadata.name);
+const reserved = nodes.slice(50, 56);
+for (const node of reserved) await cluster.api('PATCH', `/api/v1/nodes/${node}`, { spec: { taints: [{ key: 'dedicated', value: 'db', effect: 'NoSchedule' }] } });
+for (const name of ['shop', 'batch', 'ml', 'analytics']) await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+await create('/apis/scheduling.k8s.io/v1/priorityclasses', { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: 'important' }, value: 500, preemptionPolicy: 'Never' });
+const pods = (name, requests, more = {}) => ({ containers: [{ name, image: `${name}:1`, resources: { requests, limits: Object.fromEntries(Object.entries(requests).filter(([what]) => what.includes('/'))) } }], ...more });
+const deployment = (namespace, name, replicas, spec) => create(`/apis/apps/v1/namespaces/${namespace}/deployments`, { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec: { replicas, selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec } } });
+
+const workloads = { checkout: [60, '2', '4Gi'], search: [40, '3', '12Gi'], catalog: [90, '500m', '2Gi'], payments: [30, '750m', '1536Mi'], ingest: [70, '1500m', '6Gi'], sessions: [12, '4', '24Gi'] };
+for (const [name, [replicas, cpu, memory]] of Object.entries(workloads)) await deployment('shop', name, replicas, pods(name, { cpu, memory }));
+// Who waits, and for what.
+await deployment('ml', 'llm-pretrain', 4, pods('train', { cpu: '4', 'nvidia.com/gpu': '8' }, { priorityClassName: 'important' }));
+await deployment('ml', 'bert-distill', 2, pods('train', { cpu: '1' }, { schedulingGates: [{ name: 'kueue.x-k8s.io/admission' }] }));
+await deployment('analytics', 'trino-worker', 2, pods('trino', { cpu: '2', memory: '80Gi' }, { priorityClassName: 'important' }));
+await deployment('shop', 'orders-cache', 4, pods('cache', { cpu: '500m' }, { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: { matchLabels: { app: 'orders-cache' } }, topologyKey: 'topology.kubernetes.io/zone' }] } } }));
+await create('/api/v1/namespaces/shop/pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'loki-write-2' }, spec: pods('loki', { cpu: '500m' }, { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'loki-data-2' } }] }) });
 const lab = { 'spark-lab': [nodes.slice(0, 6), '750m', '1Gi'], 'flink-lab': [nodes.slice(6, 10), '500m', '1Gi'], profiling: [nodes.slice(10, 11), '500m', '512Mi'] };
 for (const [name, [own, cpu, memory]] of Object.entries(lab)) {
   for (const [i, node] of own.entries()) await cluster.api('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels: { [`lab.example/${name}`]: String(i) } } });
@@ -33,7 +46,9 @@ await schedule('early-2', 'spark-lab', [['terasort', 4], ['pagerank', 2], ['tpcd
 await schedule('early-3', 'flink-lab', [['nexmark-q8', 4]]);
 await wait(1);
 await schedule('early-4', 'profiling', [['tpcds-q64', 2]]);
-await wait(100);
+await wait(20); // by now all that fits has its place
+await create('/api/v1/namespaces/batch/pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'etl-orders-xl' }, spec: pods('etl', { cpu: '12', memory: '24Gi' }) });
+await wait(80);
 await schedule('nightly-42', 'spark-lab', [['tpcds-q64', 4], ['kmeans-3', 3], ['pagerank', 2], ['tpcds-q72', 5], ['terasort', 2]]);
 await wait(2); // older ones go first
 await schedule('flink-eve', 'flink-lab', [['nexmark-q5', 2], ['nexmark-q8', 8]]);
@@ -57,7 +72,7 @@ async function picture(name, hash, text, options = {}) {
 await picture('page-testbeds', '#/testbeds?job=default%2Ftpcds-q64&range=6', /Dry run:/);
 await picture('page-testbeds-400', '#/testbeds?range=6', 'Slot timeline', { width: 400 });
 await picture('page-cluster', `#/cluster?node=${nodes[17]}`, /nodes/);
-await picture('page-decision', '#/decisions/default/picky', 'No node fits');
-await picture('page-queue', '#/queue', 'too-big');
+await picture('page-decision', '#/decisions/batch/etl-orders-xl', 'No node fits');
+await picture('page-queue', '#/queue', 'llm-pretrain');
 await browser.close();
 await cluster.stop();
