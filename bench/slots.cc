@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots at scale on `berth up`: 2,000 nodes with two slots each, in 50 Testbeds (or, as ESI-130 has
-// it, 5,000 in 200), until all are reserved by Berth's own scheduler; one node that changes, and how
-// many Testbeds that touches; and the extender asked about pods of all of them, with all nodes to
-// choose from.
-// `slots_bench [NODES [TESTBEDS]]`; with `real` before them on a real kube-apiserver, with Berth's
-// controllers and scheduler beside it. Exit code 1 where a must is missed.
+// it, 5,000 in 200), until all are reserved by Berth's own scheduler; one node that changes, and
+// how many Testbeds that touches; and the extender asked about pods of all of them, with all nodes
+// to choose from. `slots_bench [NODES [TESTBEDS]]`; with `real` before them on a real
+// kube-apiserver, with Berth's controllers and scheduler beside it. Exit code 1 where a must is
+// missed.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -153,6 +153,13 @@ void Story::job(std::string_view name, std::string_view ns) {
 
 Story::Client Story::send(std::string method, std::string target, std::string body,
                           std::vector<std::pair<std::string, std::string>> headers) {
+  Client client = begin(std::move(method), std::move(target), std::move(body), std::move(headers));
+  pass();
+  return client;
+}
+
+Story::Client Story::begin(std::string method, std::string target, std::string body,
+                           std::vector<std::pair<std::string, std::string>> headers) {
   net::HttpRequest request{.method = std::move(method), .target = std::move(target)};
   request.body = std::move(body);
   request.headers.add("Host", "127.0.0.1:8080");
@@ -165,7 +172,6 @@ Story::Client Story::send(std::string method, std::string target, std::string bo
     door.handle(std::move(request), {.address = "127.0.0.1:4000"},
                 net::HttpReply(std::make_shared<net::FakeReply>(client)));
   });
-  pass();
   return client;
 }
 

@@ -39,8 +39,10 @@ class Story {
   void testbed(std::string_view name);
   void job(std::string_view name, std::string_view ns = "default");
 
-  // Through the gateway.
+  // Through the gateway. What is begun has not been answered yet, nor heard of.
   using Client = std::shared_ptr<net::FakeClient>;
+  Client begin(std::string method, std::string target, std::string body = "",
+               std::vector<std::pair<std::string, std::string>> headers = {});
   Client send(std::string method, std::string target, std::string body = "",
               std::vector<std::pair<std::string, std::string>> headers = {});
   Client get(std::string target) { return send("GET", std::move(target)); }

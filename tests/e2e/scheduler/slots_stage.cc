@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "kube/pod_view.h"
 #include "policy/slots/facts.h"
@@ -49,12 +50,7 @@ SlotsStage::SlotsStage(Cluster& cluster, SlotsDoor door) : cluster_(cluster), do
       return now && kube::find_condition(now->status(), "Established")["status"].equals("True");
     });
   nodes();
-  std::vector<std::string> controllers = {
-      "controllers", "--kubeconfig", kubeconfig(), "--leader-elect", "false", "--secure-port", "0"};
-  if (door == SlotsDoor::kManagedResource) controllers.push_back("--slot-resource");
-  if (door == SlotsDoor::kSecondScheduler)
-    controllers.insert(controllers.end(), {"--executor-scheduler", kSecondName});
-  start("controllers", std::move(controllers));
+  run_controllers();
   config_ = door != SlotsDoor::kPlugin
                 ? extender()
                 : "profiles:\n- schedulerName: default-scheduler\n  plugins:\n"
@@ -76,6 +72,39 @@ void SlotsStage::restart_scheduler() {
   scheduler_ = *std::move(scheduler);
 }
 
+void SlotsStage::run_controllers(int replicas) {
+  for (const auto& child : controllers_) {
+    child->signal(SIGKILL);
+    EXPECT_TRUE(child->wait(std::chrono::seconds(30)));
+  }
+  controllers_.clear();
+  std::vector<std::string> args = {"controllers",
+                                   "--kubeconfig",
+                                   kubeconfig(),
+                                   "--leader-elect",
+                                   replicas > 1 ? "true" : "false",
+                                   "--secure-port",
+                                   "0"};
+  if (door_ == SlotsDoor::kManagedResource) args.push_back("--slot-resource");
+  if (door_ == SlotsDoor::kSecondScheduler)
+    args.insert(args.end(), {"--executor-scheduler", kSecondName});
+  for (int i = 0; i < replicas; ++i) controllers_.push_back(program("controllers", args));
+}
+void SlotsStage::kill_leader() {
+  const auto leads = [](const std::unique_ptr<Child>& child) {
+    return child->log().find("controllers start") != std::string::npos;
+  };
+  auto leader = controllers_.end();
+  until("a replica leads", [&] {
+    leader = std::find_if(controllers_.begin(), controllers_.end(), leads);
+    return leader != controllers_.end();
+  });
+  if (leader == controllers_.end()) return;
+  (*leader)->signal(SIGKILL);
+  EXPECT_TRUE((*leader)->wait(std::chrono::seconds(30)));
+  controllers_.erase(leader);
+}
+
 void SlotsStage::nodes() {
   for (int i = 0; i < 3; ++i) node(fmt::format("node-{}", i), std::to_string(i));
 }
@@ -85,12 +114,12 @@ void SlotsStage::node(const std::string& name, const std::string& label) {
       name, label));
 }
 void SlotsStage::testbed(std::string_view more, int slots_per_node, std::string_view cpu,
-                         const std::string& name) {
+                         const std::string& name, std::string_view label) {
   create(object(
       "Testbed", name,
       fmt::format(
-          R"("slotsPerNode":{},"nodeLabel":"tuberlin.de/tb","resourcesPerSlot":{{"cpu":"{}","memory":"2Gi"}}{})",
-          slots_per_node, cpu, more)));
+          R"("slotsPerNode":{},"nodeLabel":"{}","resourcesPerSlot":{{"cpu":"{}","memory":"2Gi"}}{})",
+          slots_per_node, label, cpu, more)));
 }
 void SlotsStage::job(const std::string& name, std::string_view more) {
   create(object(
@@ -99,15 +128,14 @@ void SlotsStage::job(const std::string& name, std::string_view more) {
           R"("jobSpec":{{"template":{{"spec":{{"terminationGracePeriodSeconds":0,"containers":[{{"name":"c","image":"i"}}]}}}}}}{})",
           more)));
 }
-void SlotsStage::queue(const std::string& name, std::string_view jobs, std::string_view more) {
+void SlotsStage::queue(const std::string& name, std::string_view jobs, std::string_view testbed) {
   std::string entries;
   for (const char each : jobs)
     entries +=
         fmt::format(R"({}{{"name":"{}","namespace":"default"}})", entries.empty() ? "" : ",", each);
-  create(
-      object("Scheduling", name,
-             fmt::format(R"("testbed":{{"name":"tb","namespace":"default"}},"queueBased":[{}]{})",
-                         entries, more)));
+  create(object("Scheduling", name,
+                fmt::format(R"("testbed":{{"name":"{}","namespace":"default"}},"queueBased":[{}])",
+                            testbed, entries)));
 }
 void SlotsStage::placed(const std::string& name, std::string_view mode,
                         const std::vector<std::pair<std::string, std::vector<int>>>& jobs) {
@@ -126,13 +154,14 @@ void SlotsStage::pod(const std::string& name, std::string_view cpu, std::string_
       R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default"}},"spec":{{"terminationGracePeriodSeconds":0,"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]{}}}}})",
       name, cpu, more));
 }
-void SlotsStage::executor(const std::string& name, const std::string& job) {
+void SlotsStage::executor(const std::string& name, const std::string& job, std::string_view more) {
   const bool asks = door_ == SlotsDoor::kManagedResource;
   create(fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","labels":{{"{}":"tb","{}":"{}"}}}},"spec":{{"priorityClassName":"berth-executor","terminationGracePeriodSeconds":0,"schedulerName":"{}","containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"750m","memory":"2Gi"{}}}{}}}}}]}}}})",
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default","labels":{{"{}":"tb","{}":"{}"}}}},"spec":{{"priorityClassName":"berth-executor","terminationGracePeriodSeconds":0,"schedulerName":"{}","containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"750m","memory":"2Gi"{}}}{}}}}}]{}}}}})",
       name, kube::kTestbedLabel, kube::kGrantLabel, grant_of(job),
       door_ == SlotsDoor::kSecondScheduler ? kSecondName : "default-scheduler",
-      asks ? R"(,"berth.dev/slot":"1")" : "", asks ? R"(,"limits":{"berth.dev/slot":"1"})" : ""));
+      asks ? R"(,"berth.dev/slot":"1")" : "", asks ? R"(,"limits":{"berth.dev/slot":"1"})" : "",
+      more));
 }
 
 void SlotsStage::finish(const std::string& job) {
@@ -153,6 +182,7 @@ void SlotsStage::finish(const std::string& job) {
 }
 
 void SlotsStage::clear() {
+  if (controllers_.size() != 1) run_controllers();  // what goes, goes by their hands
   for (const kube::KindId kind :
        {slot_kinds().scheduling, slot_kinds().batch_job, slot_kinds().testbed}) {
     const auto there = [&] {
@@ -315,8 +345,11 @@ std::string SlotsStage::kubectl(std::vector<std::string> args) {
 
 std::string SlotsStage::log_tails() {
   std::string all = cluster_.log_tails();
-  for (const auto& child : children_) all += child->name() + ":\n" + child->log_tail(15) + "\n";
-  if (scheduler_) all += scheduler_->name() + ":\n" + scheduler_->log_tail(15) + "\n";
+  const auto add = [&](const std::unique_ptr<Child>& child) {
+    if (child) all += child->name() + ":\n" + child->log_tail(15) + "\n";
+  };
+  for (const auto& child : controllers_) add(child);
+  for (const auto* child : {&extender_, &scheduler_, &other_scheduler_}) add(*child);
   return all;
 }
 void SlotsStage::until(const std::string& what, const std::function<bool()>& holds) {
@@ -325,33 +358,45 @@ void SlotsStage::until(const std::string& what, const std::function<bool()>& hol
       << log_tails();
 }
 
-Child& SlotsStage::start(const std::string& name, std::vector<std::string> args) {
-  auto child = Child::start({.program = BERTH_BERTH,
-                             .args = std::move(args),
-                             .env = {},
-                             .log = cluster_.plane().folder().path() / (name + ".log")});
+std::unique_ptr<Child> SlotsStage::program(const std::string& name, std::vector<std::string> args) {
+  auto child = Child::start(
+      {.program = BERTH_BERTH,
+       .args = std::move(args),
+       .env = {},
+       .log = cluster_.plane().folder().path() / fmt::format("{}-{}.log", name, ++started_)});
   EXPECT_TRUE(child) << child.error().message;
-  return *children_.emplace_back(*std::move(child));
+  return *std::move(child);
 }
 // What `berth extender` prints is what kube-scheduler is told.
 std::string SlotsStage::extender() {
-  Child& child = start("extender", {"extender", "--kubeconfig", kubeconfig(), "--port", "0"});
+  extender_ = program("extender", {"extender", "--kubeconfig", kubeconfig(), "--port", "0"});
   std::smatch found;
   std::string text;
   until("the extender listens", [&] {
-    text = child.log();
-    return std::regex_search(text, found, std::regex("http://[0-9.:]+/slots"));
+    text = extender_->log();
+    return std::regex_search(text, found, std::regex("http://[0-9.]+:([0-9]+)/slots"));
   });
-  std::vector<std::string> args = {"extender", "--print", "scheduler-config", "--url",
-                                   found.empty() ? "http://127.0.0.1:1/slots" : found.str()};
+  if (found.empty()) return "";
+  extender_port_ = static_cast<std::uint16_t>(std::stoi(found[1]));
+  std::vector<std::string> args = {"extender", "--print", "scheduler-config", "--url", found.str()};
   if (door_ == SlotsDoor::kManagedResource) args.push_back("--managed-resource");
   if (door_ == SlotsDoor::kSecondScheduler)
     args.insert(args.end(), {"--scheduler-name", kSecondName});
-  Child& printing = start("print", std::move(args));
-  EXPECT_TRUE(printing.wait(std::chrono::seconds(30)));
-  const std::string printed = printing.log();
+  const auto printing = program("print", std::move(args));
+  EXPECT_TRUE(printing->wait(std::chrono::seconds(30)));
+  const std::string printed = printing->log();
   const std::size_t profiles = printed.find("profiles:");
   return printed.substr(profiles != printed.npos ? profiles : printed.find("extenders:"));
+}
+
+std::uint64_t SlotsStage::filters_asked() {
+  const auto page = exchange(admin().loop(), {.origin = {false, "127.0.0.1", extender_port_}},
+                             {.method = "GET", .target = "/metrics"});
+  EXPECT_TRUE(page) << page.error().message;
+  static const std::regex kAsked(
+      R"(berth_extender_requests_total\{[^}]*verb="filter"[^}]*\} ([0-9]+))");
+  std::smatch found;
+  return page && std::regex_search(*page, found, kAsked) ? std::stoull(found[1]) : 0;
 }
 
 }  // namespace berth::e2e

@@ -39,15 +39,15 @@ class SlotsStage {
   void nodes();
   void node(const std::string& name, const std::string& label);
   void testbed(std::string_view more = "", int slots_per_node = 2, std::string_view cpu = "750m",
-               const std::string& name = "tb");
+               const std::string& name = "tb", std::string_view label = "tuberlin.de/tb");
   // A plain Job; its pods run until finish() ends them.
   void job(const std::string& name, std::string_view more = "");
-  void queue(const std::string& name, std::string_view jobs, std::string_view more = "");
+  void queue(const std::string& name, std::string_view jobs, std::string_view testbed = "tb");
   void placed(const std::string& name, std::string_view mode,
               const std::vector<std::pair<std::string, std::vector<int>>>& jobs);
   void pod(const std::string& name, std::string_view cpu, std::string_view more = "");
   // An executor without an application, for a job whose application makes none.
-  void executor(const std::string& name, const std::string& job);
+  void executor(const std::string& name, const std::string& job, std::string_view more = "");
   // Its executors end, as a kubelet would say it.
   void finish(const std::string& job);
   // All that Berth carries out goes, and then everything else.
@@ -75,6 +75,10 @@ class SlotsStage {
   std::vector<std::string> events_of(std::string_view name, std::string_view reason);
 
   void restart_scheduler();
+  // Those that run die, as by kill -9. More than one elect a leader.
+  void run_controllers(int replicas = 1);
+  void kill_leader();             // once there is one
+  std::uint64_t filters_asked();  // of the extender, by now
   std::string kubeconfig() { return cluster_.plane().kubeconfig().string(); }
   std::string kubectl(std::vector<std::string> args);  // expects it to succeed
   Session& admin() { return cluster_.admin(); }
@@ -83,14 +87,16 @@ class SlotsStage {
   void until(const std::string& what, const std::function<bool()>& holds);
 
  private:
-  Child& start(const std::string& name, std::vector<std::string> args);
+  std::unique_ptr<Child> program(const std::string& name, std::vector<std::string> args);
   std::string extender();
 
   Cluster& cluster_;
   SlotsDoor door_;
   std::string config_;  // of the scheduler that knows of slots
-  std::vector<std::unique_ptr<Child>> children_;
-  std::unique_ptr<Child> scheduler_, other_scheduler_;
+  std::vector<std::unique_ptr<Child>> controllers_;
+  int started_ = 0;  // of whatever program
+  std::uint16_t extender_port_ = 0;
+  std::unique_ptr<Child> extender_, scheduler_, other_scheduler_;
 };
 
 }  // namespace berth::e2e
