@@ -133,9 +133,10 @@ TEST_P(RealSlots, ESI_086_NoSlotIsGivenTwiceWhileTheTestbedSaysNothing) {
     return now;
   };
   stage().queue("s1", "aaa");
+  until_running("a{0,1,2}");  // tickets of one second are drawn
   stage().queue("s2", "bbb");
-  stage().queue("s3", "c");
   until_running("a{0,1,2} b{3,4,5}");
+  stage().queue("s3", "c");
   same_by_both_doors(placed(6));
   EXPECT_EQ(stage().slot_states(), kAllFree) << "it knows nothing of them";
   stage().finish("a");
