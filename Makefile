@@ -50,10 +50,10 @@ journeys:  ## Run the web page's journeys: Debian's Chromium against a real bert
 nightly: e2e  ## Run the large counts too
 	@tools/setup clients
 	@tools/clients/install > build/.clients.log 2>&1 || { cat build/.clients.log; exit 1; }
-	@ctest --test-dir build/dev -L nightly -E '^slots_nightly$$' --output-on-failure
+	@ctest --test-dir build/dev -L nightly -E '^(slots|grants)_nightly$$' --output-on-failure
 	@cmake --preset nightly > build/.configure.log 2>&1 || { cat build/.configure.log; exit 1; }
-	@cmake --build --preset nightly --target controller_stories_test
-	@ctest --test-dir build/nightly -R '^slots_nightly$$' --output-on-failure
+	@cmake --build --preset nightly --target controller_stories_test gateway_stories_test
+	@ctest --test-dir build/nightly -R '^(slots|grants)_nightly$$' --output-on-failure
 
 # FOLDERS="base json" looks at those alone.
 asan:  ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
