@@ -213,7 +213,10 @@ TEST_P(RealSlots,
 
 TEST_P(RealSlots, ESI_027_ESI_030_ForeignPodsDoNotKeepJobsFromTheirSlots) {
   if (GetParam() == SlotsDoor::kSecondScheduler)
-    GTEST_SKIP() << "a scheduler that does not see the other's nominations gives the room away";
+    GTEST_SKIP()
+        << "the first scheduler sees no nominations of the second and takes the room that "
+           "ghosts left; its pods are evicted within a second, but kube-scheduler may then "
+           "not try the executors again, though one fits, until its 5 min flush";
   hold();
   for (int i = 0; i < 20; ++i) stage().pod(fmt::format("foreign-{}", i), "700m");
   stage().job("a");
