@@ -18,7 +18,7 @@ struct Program {
   Duration work{};                             // that it takes without an interruption
   Duration checkpoint_every{}, checkpoint_takes{}, restore{};
   double irregular = 0;  // by how much of an interval each of them is longer or shorter, at most
-  Duration window{};  // spec.duration
+  Duration window{};     // spec.duration
   bool reports = false;
 
   double cores() const { return static_cast<double>(members * cpu_milli) / 1000; }
