@@ -189,17 +189,17 @@ TEST_P(RealSlots, ESI_129_AnIdleTestbedShrinksAndRegrowsBeforeJobsStart) {
   fill();
   stage().pod("more", "750m", R"(,"nodeName":"node-1")");  // where a slot was
   stage().job("a");
-  stage().queue("s", "aaaaa");
+  stage().queue("s", "aaaaaa");
   stage().until("it waits for the room that was lent", [&] {
     return stage().condition(slot_kinds().scheduling, "s", "Progressing") ==
            "False WaitingForCapacity";
   });
   EXPECT_EQ(stage().executors().size(), 0u);
   stage().erase(kube::kPod, "more");
-  const auto placed = stage().placement_of(5);
+  const auto placed = stage().placement_of(6);
   EXPECT_THAT(placed,
               ElementsAre("a: slot 0 on node-0", "a: slot 1 on node-1", "a: slot 2 on node-2",
-                          "a: slot 3 on node-0", "a: slot 4 on node-1"));
+                          "a: slot 3 on node-0", "a: slot 4 on node-1", "a: slot 5 on node-2"));
   same_by_both_doors(placed);
   stage().finish("a");
   until_state("s", "Completed");
