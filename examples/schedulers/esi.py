@@ -107,7 +107,7 @@ class Esi:
                             told = json.loads(event["data"])
                             yield told.get("kind"), told.get("action"), told.get("resource")
             except (ConnectionError, TimeoutError, urllib.error.URLError):
-                continue
+                time.sleep(1)
             except Refused as refused:
                 if refused.status < 500:
                     raise

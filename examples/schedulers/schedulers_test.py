@@ -5,6 +5,7 @@ import pathlib
 import random
 import types
 import unittest
+import unittest.mock
 
 import colocation
 import esi
@@ -156,6 +157,12 @@ class Waiting(unittest.TestCase):
     def test_goes_on_while_it_waits_for_others(self):
         waits = [stuck("WaitingForCapacity"), stuck("Stalled"), stuck("JobNotFound"), stuck("Running", "True")]
         self.assertEqual(Told(*waits, {"state": "Completed"}).wait_for("s")["state"], "Completed")
+
+    def test_does_not_press_a_server_that_is_gone(self):
+        server = esi.Esi("http://127.0.0.1:1")
+        with unittest.mock.patch("esi.time.sleep", side_effect=InterruptedError) as slept, self.assertRaises(InterruptedError):
+            server.wait_for("s")
+        slept.assert_called_once_with(1)
 
     def test_for_a_deletion_ends_when_the_scheduling_is_gone(self):
         def change(action, name="s"):
