@@ -14,8 +14,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 kube::Object object(kube::KindId kind, const std::string& name) {
-  return *kube::Object::parse(
-      kind, R"({"metadata":{"name":")" + name + R"(","uid":"u-)" + name + R"("}})");
+  const std::string json = R"({"metadata":{"name":")" + name + R"(","uid":"u-)" + name + R"("}})";
+  return kube::Object::parse(kind, json).value();
 }
 ExtenderArgs asked(std::vector<std::string> names, bool whole) {
   ExtenderArgs args{.pod = object(kube::kPod, "p")};
@@ -76,11 +76,12 @@ TEST(ExtenderRequest, WhatTheRealSchedulerSendsIsRead) {
 
 TEST(ExtenderRequest, WhatAnExtenderWritesIsReadAsItWasMeant) {
   for (const bool names_only : {true, false}) {
-    const ExtenderArgs args = asked({"n1", "n2", "n\"3"}, !names_only);
+    const std::string third = names_only ? "n\"3" : "n3";  // no object has such a name
+    const ExtenderArgs args = asked({"n1", "n2", third}, !names_only);
     ExtenderFilterResult result;
     result.kept.push_back({"n2", names_only ? kube::Object() : args.nodes[1]});
     result.failed["n1"] = "no \"room\"";
-    result.unresolvable["n\"3"] = "never";
+    result.unresolvable[third] = "never";
     const auto read = read_filter_reply(filter_reply(result, names_only), args, names_only, "e");
     ASSERT_TRUE(read) << read.error().message;
     ASSERT_EQ(read->kept.size(), 1u);
