@@ -35,6 +35,9 @@ Command install() {
       .flag("--image", &options->image, "the image that it runs from", "IMAGE")
       .flag("--job-kinds", job_kinds.get(),
             "give the controllers the rights for the kinds of applications in this folder", "DIR")
+      .flag("--container-snapshots", &options->container_snapshots,
+            "give the controllers the right to nodes/proxy, which snapshots of containers need and "
+            "which allows much more; default: no")
       .flag("--executor-scheduler", &options->executors.scheduler,
             "who is to place executors; default: Berth's scheduler where it is installed with the "
             "controllers, else whom their job names",

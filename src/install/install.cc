@@ -93,6 +93,19 @@ void add_doors(const InstallOptions& options, std::vector<std::string>& document
   documents.push_back(std::move(text));
 }
 
+constexpr std::string_view kSnapshotRights = R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {{name: berth-container-snapshots}}
+rules:
+  - {{apiGroups: [""], resources: [nodes/proxy], verbs: [create]}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: berth-container-snapshots}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: berth-container-snapshots}}
+subjects: [{{kind: ServiceAccount, name: berth-controllers, namespace: {}}}]
+)";
+
 std::string role(std::string_view kind, std::string_view where, const Verbs& verbs) {
   std::string text = fmt::format(
       "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\nmetadata: {{name: "
@@ -178,6 +191,8 @@ Result<std::string> manifests(const InstallOptions& options) {
                                         options.ns + ":berth-controllers"))
         documents.push_back(json::json_to_yaml(manifest));
   }
+  if (wants("controllers") && options.container_snapshots)
+    documents.push_back(fmt::format(kSnapshotRights, options.ns));
   if (wants("extender")) add_doors(options, documents);
   for (const std::string& part : known)
     if (wants(part)) add_file(part + ".yaml");

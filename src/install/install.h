@@ -26,6 +26,9 @@ struct InstallOptions {
   // What the gateway takes calls to be about that name no namespace; "": the first of those, else
   // "default".
   std::string external_ns = {};
+  // The operator may ask kubelets to snapshot containers. nodes/proxy is a right to much more than
+  // that, so it is none of the usual ones.
+  bool container_snapshots = false;
 };
 
 std::vector<std::string> parts();  // "controllers", "gateway", "extender", "scheduler"

@@ -61,6 +61,15 @@ TEST(Install, PutsEverythingWhereItIsTold) {
   EXPECT_THAT(names(text), Contains("Namespace/elsewhere"));
 }
 
+TEST(Install, R56_TheRightToNodesIsGivenOnlyToWhoAsksForIt) {
+  EXPECT_THAT(made({}), Not(HasSubstr("nodes/proxy")));
+  const std::string text = made({.ns = "here", .container_snapshots = true});
+  EXPECT_THAT(names(text), AllOf(Contains("ClusterRole/berth-container-snapshots"),
+                                 Contains("ClusterRoleBinding/berth-container-snapshots")));
+  EXPECT_THAT(text, HasSubstr("resources: [nodes/proxy], verbs: [create]"));
+  EXPECT_THAT(text, HasSubstr("name: berth-controllers, namespace: here}"));
+}
+
 TEST(Install, ESI_121_ForSomeNamespacesGivesRightsThereAndSightOfNodesAndPods) {
   const std::string text = made({.parts = {"controllers"}, .namespaces = {"a", "b"}});
   EXPECT_THAT(text, HasSubstr("--namespaces=a, --namespaces=b"));

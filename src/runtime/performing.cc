@@ -15,8 +15,8 @@ constexpr Duration kAskLimit = 60s;
 
 // Turn after turn. A turn is one action, or several of one kind that need not wait for each other:
 // creates, of which each turn has twice as many as the one before, so that a quota or a webhook
-// that refuses them all is asked once and not five hundred times (k8s 1.36: slow start), and
-// erases.
+// that refuses them all is asked once and not five hundred times (k8s 1.36: slow start), erases,
+// and posts.
 class Performing : public std::enable_shared_from_this<Performing> {
  public:
   Performing(const Means& means, Plan plan, Fn<void(Performed)> end)
@@ -50,13 +50,14 @@ class Performing : public std::enable_shared_from_this<Performing> {
   // Of at most so many writes; what they tell belongs to them.
   std::size_t end_of_turn(std::size_t most) const {
     const Action& first = actions_[at_];
-    const bool alone =
-        !std::holds_alternative<CreateAction>(first) && !std::holds_alternative<EraseAction>(first);
+    const bool posts = std::holds_alternative<PostAction>(first);
+    const bool alone = !posts && !std::holds_alternative<CreateAction>(first) &&
+                       !std::holds_alternative<EraseAction>(first);
     std::size_t i = at_ + 1;
     for (std::size_t writes = 1; i < actions_.size(); ++i) {
       if (is_event(i)) continue;
-      if (alone || actions_[i].index() != first.index() || target(i).kind != target(at_).kind)
-        break;
+      if (alone || actions_[i].index() != first.index()) break;
+      if (!posts && target(i).kind != target(at_).kind) break;
       if (++writes > most) break;
     }
     return i;
@@ -119,6 +120,14 @@ class Performing : public std::enable_shared_from_this<Performing> {
     if (!means_.ask)
       return done(fail(Reason::kMethodNotAllowed, "nobody answers questions in this home"));
     means_.ask(a.name, std::get<std::string>(a.question), std::move(done));
+  }
+
+  void start(std::size_t i, PostAction& a) {
+    means_.api.raw("POST", a.path, "",
+                   means_.scope.done<std::string>(
+                       a.limit, [self = shared_from_this(), i](Result<std::string> r) {
+                         self->told(i, std::move(r));
+                       }));
   }
 
   void created(std::size_t i, Result<Object> reply) {
@@ -223,7 +232,9 @@ class Performing : public std::enable_shared_from_this<Performing> {
       answer.text = std::move(*reply);
     else
       answer.error = std::move(reply.error());
-    answered(i, std::get<AskAction>(actions_[i]).name, std::move(answer));
+    const auto* post = std::get_if<PostAction>(&actions_[i]);
+    answered(i, post != nullptr ? post->name : std::get<AskAction>(actions_[i]).name,
+             std::move(answer));
   }
 
   void answered(std::size_t i, std::string question, Answer answer) {

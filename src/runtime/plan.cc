@@ -51,6 +51,7 @@ std::string text_of(const Action& action) {
             return fmt::format("event {}: {}", a.note.reason, a.note.note);
           },
           [](const AskAction& a) { return "ask " + a.name; },
+          [](const PostAction& a) { return "post " + a.path; },
       },
       action);
 }
@@ -59,6 +60,7 @@ const Target* target_of(const Action& action) {
   return std::visit(Overloaded{
                         [](const EventAction&) -> const Target* { return nullptr; },
                         [](const AskAction&) -> const Target* { return nullptr; },
+                        [](const PostAction&) -> const Target* { return nullptr; },
                         [](const EraseAllAction&) -> const Target* { return nullptr; },
                         [](const auto& a) -> const Target* { return &a.target; },
                     },

@@ -82,8 +82,15 @@ struct AskAction {
   // whoever the home has named to answer it.
   std::variant<kube::ApiRequest, std::string> question;
 };
+// A POST to a path that is no object's. Answered as a question is, with an error where there is no
+// answer within `limit`: what may fail must not keep the key from its next run. Several go together.
+struct PostAction {
+  std::string name;  // of the answer
+  std::string path;
+  Duration limit{};
+};
 using Action = std::variant<CreateAction, PatchAction, UpdateAction, EraseAction, EraseAllAction,
-                            EvictAction, EventAction, AskAction>;
+                            EvictAction, EventAction, AskAction, PostAction>;
 
 // "create pods default/web-1": for logs and tests.
 std::string text_of(const Action&);

@@ -151,6 +151,10 @@ Spec& Spec::asks_any_scale() {
   asks_scales_ = true;
   return reads(kube::kCustomResourceDefinition, client::Keep::kMetadata);
 }
+Spec& Spec::posts(std::string path) {
+  posts_.push_back(std::move(path));
+  return *this;
+}
 Spec& Spec::prefers(std::function<int(const View&, const Key&)> priority) {
   prefers_ = std::move(priority);
   return *this;
@@ -182,6 +186,9 @@ bool Spec::allows(const Action& action) const {
   if (std::holds_alternative<EvictAction>(action))
     return declared("create", kube::kPod, "eviction");
   if (std::holds_alternative<EventAction>(action)) return declared("create", kube::kEvent, "");
+  if (const auto* post = std::get_if<PostAction>(&action))
+    return std::any_of(posts_.begin(), posts_.end(),
+                       [&](const std::string& path) { return post->path.starts_with(path); });
   const auto* read = std::get_if<kube::ApiRequest>(&std::get<AskAction>(action).question);
   if (read != nullptr && read->subresource == "scale") return asks_scales_;
   // k8s 1.36: what is served is told to everyone who has a name (system:discovery).

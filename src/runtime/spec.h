@@ -96,6 +96,9 @@ class Spec {
   Spec& tells();           // events
   Spec& asks(KindId);      // reads past the caches
   Spec& asks_any_scale();  // the "scale" of objects of whatever kind
+  // To paths that begin so. The right to it is none of those that rules_json() gives: whoever wants
+  // it gives it by hand, and until then the answer is an error.
+  Spec& posts(std::string path);
   // Whose turn it is among queued keys: the higher first, then first come, first served.
   Spec& prefers(std::function<int(const View&, const Key&)>);
   Spec& keys_in_flight(unsigned);
@@ -124,6 +127,7 @@ class Spec {
   std::vector<CallSpec> calls_;
   std::vector<std::string> any_kind_;
   bool asks_scales_ = false;
+  std::vector<std::string> posts_;
   Mapping follows_;
   OutsideSource outside_;
   std::vector<std::pair<std::string, IndexBy>> everywhere_;

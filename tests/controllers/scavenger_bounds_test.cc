@@ -53,7 +53,7 @@ TEST_F(ScavengerBounds, R27_TheProgramIsToldWhereToReport) {
             "https://gateway:1/api/v1/scavengerjobs/default/a/checkpoints");
 }
 
-TEST_F(ScavengerBounds, R58_WhoAsksForMuchMoreThanItUsesIsToldSo) {
+TEST_F(ScavengerBounds, R8_R58_WhoAsksForMuchMoreThanItUsesIsToldSo) {
   kube::learn_kind({"metrics.k8s.io", "v1beta1", "PodMetrics", "pods"});
   s.node("n");
   s.job("a", "4", R"("duration":"30m")");

@@ -136,6 +136,79 @@ TEST_F(ScavengerReclaim, F15_AnElasticJobIsMadeSmallerBeforeItIsEnded) {
   EXPECT_EQ(lab.get(kube::kPod, {"default", "needs"}).member("spec")["nodeName"].text(), "n");
 }
 
+TEST_F(ScavengerReclaim, R56_ContainersAreSnapshottedBeforeTheyGo) {
+  s.policy(R"("containerSnapshots":"On")");
+  begin();
+  std::vector<std::string> posts;
+  lab.server.posted = [&](const std::string& path) -> Result<std::string> {
+    EXPECT_THAT(s.pods("a"), SizeIs(1)) << "before it goes";
+    EXPECT_FALSE(s.pods("a").at(0).deleting());
+    posts.push_back(path);
+    return R"({"items":["/var/lib/kubelet/checkpoints/a.tar"]})";
+  };
+  s.pod("needs", "6");
+  lab.run(2s);
+  const Object pod = s.pods("a").at(0);
+  reclaim("needs", 30s);
+  lab.run(3s);
+  ASSERT_THAT(posts, SizeIs(1));
+  EXPECT_THAT(posts[0], testing::StartsWith(fmt::format(
+                            "/api/v1/nodes/n/proxy/checkpoint/default/{}/main?timeout=",
+                            pod.name())));
+  EXPECT_EQ(s.phase("a"), "Running") << "its notice is not over";
+  lab.run(30s);
+  EXPECT_EQ(s.phase("a"), "Interrupted");
+  EXPECT_THAT(posts, SizeIs(1));
+  const Object job = s.get("a");
+  const json::Slice taken = job.status()["snapshots"][std::size_t{0}];
+  EXPECT_EQ(taken["pod"].text(), pod.name());
+  EXPECT_EQ(taken["container"].text(), "main");
+  EXPECT_EQ(taken["node"].text(), "n");
+  EXPECT_EQ(taken["archive"].text(), "/var/lib/kubelet/checkpoints/a.tar");
+}
+
+TEST_F(ScavengerReclaim, R56_ASnapshotThatFailsOrHangsKeepsNobodyWaiting) {
+  s.policy(R"("containerSnapshots":"On")");
+  begin();
+  s.pod("needs", "6");
+  lab.run(2s);
+  reclaim("needs", 30s);
+  lab.run(35s);  // nobody answers there
+  EXPECT_EQ(s.phase("a"), "Interrupted");
+  EXPECT_THAT(s.get("a").status()["snapshots"][std::size_t{0}]["message"].text(),
+              HasSubstr("no such path"));
+  lab.run(5s);
+  EXPECT_EQ(lab.get(kube::kPod, {"default", "needs"}).member("spec")["nodeName"].text(), "n");
+}
+
+TEST_F(ScavengerReclaim, R56_NobodyIsSnapshottedWhoReportsOrWhereThePolicyDoesNotSaySo) {
+  begin();
+  int posts = 0;
+  lab.server.posted = [&](const std::string&) -> Result<std::string> {
+    ++posts;
+    return "{}";
+  };
+  s.pod("needs", "6");
+  lab.run(2s);
+  reclaim("needs", 10s);
+  lab.run(15s);
+  EXPECT_EQ(s.phase("a"), "Interrupted");
+  EXPECT_EQ(posts, 0) << "off is what the policy says from the start";
+  s.policy(R"("containerSnapshots":"On")");
+  ASSERT_TRUE(lab.erase(kube::kPod, {"default", "needs"}));
+  lab.run(5min);
+  ASSERT_EQ(s.phase("a"), "Running");
+  lab.run(5min);
+  s.report(s.pods("a").at(0), s.now());
+  lab.run(1min);
+  s.pod("needs", "6");
+  lab.run(2s);
+  reclaim("needs", 10s);
+  lab.run(15s);
+  EXPECT_EQ(s.phase("a"), "Interrupted");
+  EXPECT_EQ(posts, 0) << "it writes checkpoints itself";
+}
+
 TEST_F(ScavengerReclaim, F15_WhoWasMadeSmallerGetsItBack) {
   begin(R"("elastic":{"min":{"cpu":"3"}})");
   s.pod("needs", "6");

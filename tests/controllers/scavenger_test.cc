@@ -135,6 +135,31 @@ TEST_F(Scavenger, R16_AWholeJobRunsUnderTheSameRules) {
   EXPECT_EQ(s.phase("a"), "Running");
 }
 
+TEST_F(Scavenger, R57_DataStaysOnItsClaimAndNobodyStagesItButWhoSaysSo) {
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"in","namespace":"default"},"spec":{}})"));
+  s.job("a", "1", R"("persistentVolumeClaims":[{"name":"in","mountPath":"/in"}])");
+  ASSERT_TRUE(lab.create(
+      R"({"apiVersion":"berth.dev/v1alpha1","kind":"ScavengerJob","metadata":{"name":"b","namespace":"default"},"spec":{"job":{"template":{"spec":{"initContainers":[{"name":"stage","image":"rsync"}],"containers":[{"name":"main","image":"i","resources":{"requests":{"cpu":"1"}}}]}}}}})"));
+  lab.run();
+  const auto claims = [&] {
+    std::vector<std::string> names;
+    for (const json::Slice one : s.pods("a").at(0).member("spec")["volumes"].elements())
+      if (one["persistentVolumeClaim"]) names.push_back(
+          one["persistentVolumeClaim"]["claimName"].text());
+    return names;
+  };
+  EXPECT_THAT(claims(), ElementsAre("in"));
+  EXPECT_FALSE(s.pods("a").at(0).member("spec")["initContainers"].present());
+  s.erase_pod(s.pods("a").at(0));
+  lab.run(2min);
+  EXPECT_EQ(s.count("a"), 1);
+  EXPECT_THAT(claims(), ElementsAre("in")) << "the next attempt finds what the last one left";
+  const json::Slice own = s.pods("b").at(0).member("spec")["initContainers"];
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_EQ(own[std::size_t{0}]["name"].text(), "stage");
+}
+
 TEST_F(Scavenger, R6_R19_OneMemberGoesAndAllGo) {
   s.job("a", "1", R"("replicas":4)");
   lab.run();

@@ -157,7 +157,7 @@ Result<ApiReply> FakeServer::answer(ApiRequest& request) {
     case kube::Verb::kDeleteCollection:
       return erase_all(request);
     case kube::Verb::kRaw:
-      return discover(request);
+      return request.raw_method == "POST" ? post(request) : discover(request);
     default:
       return refuse(Reason::kMethodNotAllowed, "not known here");
   }
@@ -444,6 +444,15 @@ bool FakeServer::serves(KindId kind) const {
 
 bool FakeServer::scales(KindId kind) const {
   return std::find(scaled_.begin(), scaled_.end(), kind) != scaled_.end();
+}
+
+Result<ApiReply> FakeServer::post(const ApiRequest& request) {
+  if (!posted) return refuse(Reason::kNotFound, "no such path");
+  Result<std::string> text = posted(request.raw_path);
+  if (!text) return tl::unexpected(text.error());
+  ApiReply reply;
+  reply.body = *std::move(text);
+  return reply;
 }
 
 Result<ApiReply> FakeServer::discover(const ApiRequest& request) const {

@@ -9,6 +9,7 @@
 #include "controllers/scavenger/reclaim.h"
 #include "controllers/scavenger/scavenger_run.h"
 #include "controllers/scavenger/sight.h"
+#include "controllers/scavenger/snapshots.h"
 #include "runtime/controller.h"
 
 namespace berth::controllers {
@@ -120,6 +121,7 @@ class Scavenger final : public Controller {
     for (const KindId read :
          {kube::kPersistentVolumeClaim, kube::kConfigMap, kube::kSecret, kube::kEvent})
       spec.asks(read);
+    spec.posts(std::string(kSnapshotPath));
     return spec.patches(job).patches_status(job).tells();
   }
 

@@ -18,6 +18,7 @@
 #include "controllers/scavenger/references.h"
 #include "controllers/scavenger/scavenger_table.h"
 #include "controllers/scavenger/sight.h"
+#include "controllers/scavenger/snapshots.h"
 #include "controllers/scavenger/start_trouble.h"
 #include "controllers/status.h"
 #include "json/writer.h"
@@ -61,6 +62,7 @@ class ScavengerRun {
         state_(state()) {}
 
   Plan plan() {
+    tell_snapshots();
     for (int steps = 0; steps < 3; ++steps) {
       const Input input = look();
       const ScavengerRow* row = scavenger_row(state_, input);
@@ -82,6 +84,7 @@ class ScavengerRun {
         for (Action& action : writes) plan_.add(std::move(action));
     }
     for (Action& action : after_) plan_.add(std::move(action));
+    for (Action& action : snapshots_) plan_.add(std::move(action));  // last: they take long
     plan_.remember(notes_.text());
     return std::move(plan_);
   }
@@ -488,10 +491,22 @@ class ScavengerRun {
     for (const Object* pod : sight_.attempt().pods)
       if (!pod_ended(*pod)) after_.push_back(annotate(*pod, asked->deadline));
     for (Action& action : smaller) after_.push_back(std::move(action));
+    const auto basis = read_cost(status_["cost"]);
+    if (policy_.snapshots && !(basis && basis->reported)) {
+      status_.raw("snapshots", "");
+      for (Action& action : ask_for_snapshots(sight_.attempt().pods, now_, asked->deadline))
+        snapshots_.push_back(std::move(action));
+    }
     event(client::EventType::kNormal, reason::kReclaimRequested, "Reclaim",
           fmt::format("{}: asked for a checkpoint until {}", asked->why(),
                       kube::time_text(asked->deadline)));
     plan_.again_at(std::min(asked->deadline, now_ + kReclaimSettles));
+    write_ = true;
+  }
+  void tell_snapshots() {
+    const std::string told = note_snapshots(view_, sight_.attempt().pods, status_);
+    if (told.empty()) return;
+    event(client::EventType::kNormal, reason::kSnapshot, "Reclaim", told);
     write_ = true;
   }
   void withdraw() {
@@ -633,6 +648,7 @@ class ScavengerRun {
   bool write_ = false;
   Plan plan_;
   std::vector<Action> after_;  // what follows the status
+  std::vector<Action> snapshots_;
 };
 
 }  // namespace

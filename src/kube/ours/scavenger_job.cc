@@ -143,6 +143,13 @@ std::vector<Field> status() {
       object("reclaim", {text("for").max(317), text("uid").max(128), time("deadline"),
                          time("asked"), time("acked")})
           .doc("Somebody needs its room; it has been asked for a checkpoint."),
+      list("snapshots", object("", {text("pod").max(253), text("container").max(63),
+                                    text("node").max(253), text("archive").max(4'096),
+                                    text("message").max(1'024), time("at")}))
+          .atomic()
+          .max(kMostSnapshots)
+          .doc("Of containers, from before the last notice: where the archive lies on the node, or "
+               "why there is none."),
       integer("lostCoreSeconds").at_least(0),
       integer("usefulCoreSeconds").at_least(0),
       integer("resizes").at_least(0).doc("How often it was made smaller, or larger again."),

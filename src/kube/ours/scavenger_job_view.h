@@ -18,6 +18,7 @@ inline constexpr std::string_view kScavengerPending = "Pending", kScavengerRunni
 
 // So many nodes are named in a status at most: as many as a gang may have members.
 inline constexpr std::int64_t kMostNamedNodes = 5'000;
+inline constexpr std::int64_t kMostSnapshots = 100;  // of containers, at one notice
 
 // An object that is mounted: a claim, a ConfigMap or a Secret.
 struct MountedReference {

@@ -47,6 +47,10 @@ std::vector<Field> spec() {
           .doc("A start whose members are not placed by then is taken back. Default: 60s."),
       duration("maxNotice")
           .doc("The longest time that a job is asked to checkpoint before its end. Default: 0s."),
+      text("containerSnapshots")
+          .any_of({"Off", "On"})
+          .doc("Whether the kubelet is asked to snapshot the containers of a job that has reported "
+               "no checkpoint and has notice. Needs the right to nodes/proxy. Default: Off."),
       text("scavengerPdbs")
           .any_of({"Ignore", "Honour"})
           .doc("Disruption budgets over scavengers' pods. Default: Ignore."),

@@ -36,6 +36,7 @@ struct ScavengerPolicy {
   Duration grace_max = 5min;  // between being told to stop and being killed
   Duration start_grace = 60s;
   Duration max_notice = 0s;
+  bool snapshots = false;  // of containers that report no checkpoints
 
   bool honour_pdbs = false;  // over scavengers' pods
   bool reclaim = false;      // the operator makes room for ordinary pods
@@ -110,6 +111,7 @@ inline ScavengerPolicy read_scavenger_policy(const Object* policy) {
   out.grace_max = at_least(spec["graceMax"], 1s, out.grace_max);
   out.start_grace = at_least(spec["startGrace"], 1s, out.start_grace);
   out.max_notice = at_least(spec["maxNotice"], 0s, out.max_notice);
+  out.snapshots = spec["containerSnapshots"].equals("On");
 
   out.honour_pdbs = spec["scavengerPdbs"].equals("Honour");
   out.reclaim = spec["reclaim"].equals("On");
