@@ -83,7 +83,8 @@ struct AskAction {
   std::variant<kube::ApiRequest, std::string> question;
 };
 // A POST to a path that is no object's. Answered as a question is, with an error where there is no
-// answer within `limit`: what may fail must not keep the key from its next run. Several go together.
+// answer within `limit`: what may fail must not keep the key from its next run. Several go
+// together.
 struct PostAction {
   std::string name;  // of the answer
   std::string path;

@@ -152,9 +152,9 @@ TEST_F(ScavengerReclaim, R56_ContainersAreSnapshottedBeforeTheyGo) {
   reclaim("needs", 30s);
   lab.run(3s);
   ASSERT_THAT(posts, SizeIs(1));
-  EXPECT_THAT(posts[0], testing::StartsWith(fmt::format(
-                            "/api/v1/nodes/n/proxy/checkpoint/default/{}/main?timeout=",
-                            pod.name())));
+  EXPECT_THAT(posts[0],
+              testing::StartsWith(fmt::format(
+                  "/api/v1/nodes/n/proxy/checkpoint/default/{}/main?timeout=", pod.name())));
   EXPECT_EQ(s.phase("a"), "Running") << "its notice is not over";
   lab.run(30s);
   EXPECT_EQ(s.phase("a"), "Interrupted");

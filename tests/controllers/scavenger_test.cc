@@ -145,8 +145,8 @@ TEST_F(Scavenger, R57_DataStaysOnItsClaimAndNobodyStagesItButWhoSaysSo) {
   const auto claims = [&] {
     std::vector<std::string> names;
     for (const json::Slice one : s.pods("a").at(0).member("spec")["volumes"].elements())
-      if (one["persistentVolumeClaim"]) names.push_back(
-          one["persistentVolumeClaim"]["claimName"].text());
+      if (one["persistentVolumeClaim"])
+        names.push_back(one["persistentVolumeClaim"]["claimName"].text());
     return names;
   };
   EXPECT_THAT(claims(), ElementsAre("in"));

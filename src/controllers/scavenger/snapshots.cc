@@ -16,7 +16,7 @@ namespace {
 
 using kube::Object;
 
-constexpr std::size_t kLongestMessage = 1'024;
+constexpr std::size_t kLongestMessage = 1'024, kLongestPath = 4'096;  // as the schema has them
 
 std::string question(const Object& pod, std::string_view container) {
   return fmt::format("snapshot {} {}", pod.uid(), container);
@@ -24,7 +24,8 @@ std::string question(const Object& pod, std::string_view container) {
 
 // The first of the archives that a kubelet names; "" where its answer is of another form.
 std::string archive_of(std::string_view answer) {
-  return json::check(answer) ? json::Slice(answer)["items"][std::size_t{0}].text() : "";
+  std::string path = json::check(answer) ? json::Slice(answer)["items"][std::size_t{0}].text() : "";
+  return path.size() <= kLongestPath ? path : "";
 }
 
 // At the start of a character.

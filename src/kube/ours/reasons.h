@@ -45,8 +45,8 @@ inline constexpr std::string_view
     kStarting = "Starting", kReclaimRequested = "ReclaimRequested", kPreempted = "Preempted",
     kEvicted = "Evicted", kNodeLost = "NodeLost", kDeleted = "Deleted",
     kCheckpointExit = "CheckpointExit", kReclaimed = "Reclaimed", kVanished = "Vanished",
-    kHung = "Hung", kSnapshot = "Snapshot", kAppFailed = "AppFailed", kOomKilled = "OOMKilled", kCompleted = "Completed",
-    kInvalidJob = "InvalidJob",
+    kHung = "Hung", kSnapshot = "Snapshot", kAppFailed = "AppFailed", kOomKilled = "OOMKilled",
+    kCompleted = "Completed", kInvalidJob = "InvalidJob",
     // GromacsToTune
     kTrying = "Trying", kNoSizeFits = "NoSizeFits";
 }  // namespace reason

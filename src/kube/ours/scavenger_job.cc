@@ -143,9 +143,9 @@ std::vector<Field> status() {
       object("reclaim", {text("for").max(317), text("uid").max(128), time("deadline"),
                          time("asked"), time("acked")})
           .doc("Somebody needs its room; it has been asked for a checkpoint."),
-      list("snapshots", object("", {text("pod").max(253), text("container").max(63),
-                                    text("node").max(253), text("archive").max(4'096),
-                                    text("message").max(1'024), time("at")}))
+      list("snapshots",
+           object("", {text("pod").max(253), text("container").max(63), text("node").max(253),
+                       text("archive").max(4'096), text("message").max(1'024), time("at")}))
           .atomic()
           .max(kMostSnapshots)
           .doc("Of containers, from before the last notice: where the archive lies on the node, or "
