@@ -50,7 +50,8 @@ std::vector<Field> spec() {
       text("containerSnapshots")
           .any_of({"Off", "On"})
           .doc("Whether the kubelet is asked to snapshot the containers of a job that has reported "
-               "no checkpoint and has notice. Needs the right to nodes/proxy. Default: Off."),
+               "no checkpoint and has notice. Needs a right of its own: see berth install "
+               "--container-snapshots. Default: Off."),
       text("scavengerPdbs")
           .any_of({"Ignore", "Honour"})
           .doc("Disruption budgets over scavengers' pods. Default: Ignore."),
