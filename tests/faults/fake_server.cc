@@ -100,6 +100,8 @@ void FakeServer::handle(ApiRequest request, Done<ApiReply> done) {
     return done(tl::unexpected(Error{.reason = Reason::kUnreachable,
                                      .message = "connection refused",
                                      .outcome = Outcome::kNotSent}));
+  if (posted && request.verb == kube::Verb::kRaw && request.raw_method == "POST")
+    return posted(request.raw_path, std::move(done));
   if (last_requests_ == 0) return done(answer(request));
   if (ending_ == Ending::kLosesReplies) (void)answer(request);
   if (--last_requests_ == 0) leave();
@@ -157,7 +159,7 @@ Result<ApiReply> FakeServer::answer(ApiRequest& request) {
     case kube::Verb::kDeleteCollection:
       return erase_all(request);
     case kube::Verb::kRaw:
-      return request.raw_method == "POST" ? post(request) : discover(request);
+      return discover(request);
     default:
       return refuse(Reason::kMethodNotAllowed, "not known here");
   }
@@ -444,15 +446,6 @@ bool FakeServer::serves(KindId kind) const {
 
 bool FakeServer::scales(KindId kind) const {
   return std::find(scaled_.begin(), scaled_.end(), kind) != scaled_.end();
-}
-
-Result<ApiReply> FakeServer::post(const ApiRequest& request) {
-  if (!posted) return refuse(Reason::kNotFound, "no such path");
-  Result<std::string> text = posted(request.raw_path);
-  if (!text) return tl::unexpected(text.error());
-  ApiReply reply;
-  reply.body = *std::move(text);
-  return reply;
 }
 
 Result<ApiReply> FakeServer::discover(const ApiRequest& request) const {

@@ -46,7 +46,7 @@ class FakeServer final : public kube::ApiHandler {
   // Asked about every write; what it objects to is refused with that.
   Fn<Result<Ok>(const kube::ApiRequest&)> admit = nullptr;
   // Who answers a POST to a path that is no object's; nobody: there is no such path.
-  Fn<Result<std::string>(const std::string& path)> posted = nullptr;
+  Fn<void(const std::string& path, Done<kube::ApiReply>)> posted = nullptr;
   struct Backup {
     std::map<kube::KindId, Objects> objects;
     kube::Revision revision;
@@ -83,7 +83,6 @@ class FakeServer final : public kube::ApiHandler {
   Result<kube::ApiReply> patch(const kube::ApiRequest&);
   Result<kube::ApiReply> erase(const kube::ApiRequest&);
   Result<kube::ApiReply> erase_all(const kube::ApiRequest&);
-  Result<kube::ApiReply> post(const kube::ApiRequest&);
   Result<kube::ApiReply> discover(const kube::ApiRequest&) const;
   bool serves(kube::KindId) const;
   bool scales(kube::KindId) const;
