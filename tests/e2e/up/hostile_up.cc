@@ -15,11 +15,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::chrono::seconds kPatience{120};
-// Most of it is for a machine with other work.
+// Of the server's CPU time; the optimised build takes a tenth of what this one does.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::chrono::seconds kLongestWait{60};
+constexpr std::chrono::seconds kLongestWait{120};
 #else
-constexpr std::chrono::seconds kLongestWait{15};
+constexpr std::chrono::seconds kLongestWait{30};
 #endif
 constexpr int kSlow = 100;  // of each sort
 // Connections that the server keeps for a while on behalf of well-behaved clients.
@@ -47,7 +47,7 @@ void Hostile::SetUpTestSuite() {
   up_ = started->release();
   const net::KeyPair shows{up_->access().tls.certificate_pem, up_->access().tls.key_pem};
   admin_ = new TlsCaller(up_->access().origin, &shows);
-  neighbour_ = new Neighbour(up_->access());
+  neighbour_ = new Neighbour(up_->access(), up_->child().pid());
   ASSERT_TRUE(eventually(
       kPatience, [] { return neighbour_->rounds() > 2 || !neighbour_->complaints().empty(); }));
   files_at_start_ = up_->open_files();
@@ -109,7 +109,8 @@ void Hostile::TearDown() {
   const std::chrono::milliseconds waited = neighbour_->longest_wait();
   EXPECT_LT(waited, kLongestWait) << "the neighbour noticed";
   std::cout << fmt::format(
-      "{} KiB before, {} at most, {} now; the neighbour waited {} ms at most and did {} rounds\n",
+      "{} KiB before, {} at most, {} now; the neighbour waited for {} ms of its work at most and "
+      "did {} rounds\n",
       kib_, peak, up().resident_kib(), waited.count(), neighbour_->rounds() - rounds_);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "neighbour.h"
 
+#include <ctime>
+
 #include <fmt/format.h>
 
 namespace berth::e2e {
@@ -20,7 +22,8 @@ net::HttpRequest watch_of(const char* resource) {
 
 }  // namespace
 
-Neighbour::Neighbour(const Access& access) : thread_([this, &access] { run(access); }) {}
+Neighbour::Neighbour(const Access& access, pid_t server)
+    : server_(server), thread_([this, &access] { run(access); }) {}
 
 Neighbour::~Neighbour() {
   stop_ = true;
@@ -37,15 +40,22 @@ void Neighbour::complain(std::string what) {
   complaints_.push_back(fmt::format("round {}: {}", rounds_.load(), what));
 }
 
-void Neighbour::waited_since(std::chrono::steady_clock::time_point begin) {
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - begin);
+std::chrono::milliseconds Neighbour::server_cpu() const {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(server_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
+}
+
+void Neighbour::waited_since(std::chrono::milliseconds begin) {
+  const std::chrono::milliseconds took = server_cpu() - begin;
   if (took.count() > longest_) longest_ = took.count();
 }
 
 bool Neighbour::does(Wire& wire, int code, const char* method, const std::string& target,
                      const std::string& body, const char* type) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = server_cpu();
   const auto response = ask(wire, method, kSpace + target, body, type);
   waited_since(begin);
   if (response && response->status == code) return true;
@@ -55,7 +65,7 @@ bool Neighbour::does(Wire& wire, int code, const char* method, const std::string
 }
 
 bool Neighbour::sees(Stream& stream, const std::string& name, const std::string& text) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = server_cpu();
   for (;;) {
     const auto line = stream.line(60s);
     if (!line) {
