@@ -84,7 +84,6 @@ class ScavengerRun {
         for (Action& action : writes) plan_.add(std::move(action));
     }
     for (Action& action : after_) plan_.add(std::move(action));
-    for (Action& action : snapshots_) plan_.add(std::move(action));  // last: they take long
     plan_.remember(notes_.text());
     return std::move(plan_);
   }
@@ -491,15 +490,15 @@ class ScavengerRun {
     for (const Object* pod : sight_.attempt().pods)
       if (!pod_ended(*pod)) after_.push_back(annotate(*pod, asked->deadline));
     for (Action& action : smaller) after_.push_back(std::move(action));
+    event(client::EventType::kNormal, reason::kReclaimRequested, "Reclaim",
+          fmt::format("{}: asked for a checkpoint until {}", asked->why(),
+                      kube::time_text(asked->deadline)));
     const auto basis = read_cost(status_["cost"]);
     if (policy_.snapshots && !(basis && basis->reported)) {
       status_.raw("snapshots", "");
       for (Action& action : ask_for_snapshots(sight_.attempt().pods, now_, asked->deadline))
-        snapshots_.push_back(std::move(action));
+        after_.push_back(std::move(action));  // last: they take long
     }
-    event(client::EventType::kNormal, reason::kReclaimRequested, "Reclaim",
-          fmt::format("{}: asked for a checkpoint until {}", asked->why(),
-                      kube::time_text(asked->deadline)));
     plan_.again_at(std::min(asked->deadline, now_ + kReclaimSettles));
     write_ = true;
   }
@@ -648,7 +647,6 @@ class ScavengerRun {
   bool write_ = false;
   Plan plan_;
   std::vector<Action> after_;  // what follows the status
-  std::vector<Action> snapshots_;
 };
 
 }  // namespace

@@ -36,11 +36,19 @@ void cut(std::string& text) {
   text.resize(end);
 }
 
-std::vector<std::string> running_containers(const Object& pod) {
+// By the names of the spec, which cannot be chosen to lead to another path of the kubelet's, as
+// those in a status might.
+std::vector<std::string> containers(const Object& pod) {
   std::vector<std::string> names;
-  for (const json::Slice one : pod.status()["containerStatuses"].elements())
-    if (one["state"]["running"].is_object()) names.push_back(one["name"].text());
+  for (const json::Slice one : kube::PodView(pod).containers().elements())
+    names.push_back(one["name"].text());
   return names;
+}
+
+bool runs(const Object& pod, std::string_view container) {
+  for (const json::Slice one : pod.status()["containerStatuses"].elements())
+    if (one["name"].equals(container)) return one["state"]["running"].is_object();
+  return false;
 }
 
 }  // namespace
@@ -51,7 +59,8 @@ std::vector<runtime::Action> ask_for_snapshots(const std::vector<const Object*>&
   for (const Object* pod : pods) {
     const kube::PodView view(*pod);
     if (!view.assigned() || pod_ended(*pod) || pod->deleting()) continue;
-    for (const std::string& container : running_containers(*pod)) {
+    for (const std::string& container : containers(*pod)) {
+      if (!runs(*pod, container)) continue;
       if (std::ssize(out) == kube::kMostSnapshots) return out;
       // A kubelet takes 0 for its own idea of a limit.
       const auto seconds = std::max<std::int64_t>(1, (deadline - now) / 1s);
@@ -72,8 +81,7 @@ std::string note_snapshots(const runtime::View& view, const std::vector<const Ob
   json::Writer w;
   w.array();
   for (const Object* pod : pods)
-    for (const json::Slice one : pod->status()["containerStatuses"].elements()) {
-      const std::string container = one["name"].text();
+    for (const std::string& container : containers(*pod)) {
       const runtime::Answer* answer = view.answer(question(*pod, container));
       if (answer == nullptr) continue;
       ++asked;

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::chrono::seconds kPatience{120};
-// Of the server's CPU time; the optimised build takes a tenth of what this one does.
+// Of the server's CPU time, in builds that are slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::chrono::seconds kLongestWait{120};
 #else

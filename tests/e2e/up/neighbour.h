@@ -40,7 +40,7 @@ class Neighbour {
   bool does(conformance::Wire&, int code, const char* method, const std::string& target,
             const std::string& body = {}, const char* type = "application/json");
   bool sees(conformance::Stream&, const std::string& name, const std::string& text);
-  std::chrono::milliseconds server_cpu() const;
+  std::chrono::milliseconds server_cpu();
   void waited_since(std::chrono::milliseconds server_cpu);
   void complain(std::string);
 
